@@ -4,15 +4,13 @@
 use std::num::NonZeroUsize;
 
 use pikerag_knowledge::{Answer, Context, Criterion, Event, JudgedBy, Question, Role};
-use pikerag_language::content_words;
-use pikerag_retrieve::RetrieveError;
 use tracing::instrument;
 
 use pikerag_methods::conclude::conclude;
 use pikerag_methods::retrieval::{RetrievalParams, look_up};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::unaided::{conclude_recalled, recall};
-use pikerag_methods::{LabelledQuestion, Ports, Run, SolveError};
+use pikerag_methods::{LabelledQuestion, Ports, Run, SolveError, nearest};
 
 /// The number of neighbours that decide, and the retrieval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +68,7 @@ pub async fn solve(
     params: Params,
 ) -> Result<Answer, SolveError> {
     ports.models.need(Role::Answer)?;
-    let neighbours = nearest(ports, question, params.k.get()).await?;
+    let neighbours = nearest_labelled(ports, question, params.k.get()).await?;
     for (similarity, labelled) in &neighbours {
         judge(run, &labelled.text, labelled.known, *similarity);
     }
@@ -85,9 +83,8 @@ pub async fn solve(
     conclude(ports, question, context, run).await
 }
 
-/// The labelled questions closest to a question, nearest first, equally near ones in their order:
-/// by meaning, or by shared words without an embedder. At least one.
-async fn nearest<'a>(
+/// The labelled questions closest to a question, nearest first. At least one.
+async fn nearest_labelled<'a>(
     ports: &'a Ports,
     question: &Question,
     k: usize,
@@ -96,31 +93,10 @@ async fn nearest<'a>(
     if labelled.is_empty() {
         return Err(SolveError::NoLabelledQuestions);
     }
-    let texts = labelled.iter().map(|labelled| labelled.text.clone());
-    let texts: Vec<String> = [question.query().to_owned()].into_iter().chain(texts).collect();
-    let vectors = ports.finder().vectors(&texts).await.map_err(RetrieveError::from)?;
-    let similarities: Vec<f64> = match vectors.as_deref() {
-        Some([asked, others @ ..]) => others.iter().map(|other| cosine(asked, other)).collect(),
-        _ => labelled.iter().map(|other| shared_words(question.query(), &other.text)).collect(),
-    };
-    let mut near: Vec<(f64, &LabelledQuestion)> =
-        similarities.into_iter().zip(labelled.iter()).collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.truncate(k);
-    Ok(near)
-}
-
-/// The cosine of unit vectors.
-fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| f64::from(x * y)).sum()
-}
-
-/// The share of two questions' words that both have, from 0 to 1.
-fn shared_words(a: &str, b: &str) -> f64 {
-    let (a, b) = (content_words(a), content_words(b));
-    let shared = a.iter().filter(|word| b.contains(word)).count();
-    let all = a.len() + b.len() - shared;
-    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+    let texts: Vec<&str> = labelled.iter().map(|labelled| labelled.text.as_str()).collect();
+    let near = nearest(ports, question.query(), &texts, k).await?;
+    let of = |(similarity, place)| Some((similarity, labelled.get(place)?));
+    Ok(near.into_iter().filter_map(of).collect())
 }
 
 fn judge(run: &mut Run, of: &str, holds: bool, score: f64) {
@@ -131,21 +107,4 @@ fn judge(run: &mut Run, of: &str, holds: bool, score: f64) {
         score: Some(score),
         by: JudgedBy::Neighbours,
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shared_words_are_measured() {
-        for (a, b, share) in [
-            ("Where was Ilse Brandt born?", "When was Ilse Brandt born?", 1.0),
-            ("Ilse Brandt", "Ilse Hale", 1.0 / 3.0),
-            ("tea", "crane", 0.0),
-            ("", "?", 0.0),
-        ] {
-            assert!((shared_words(a, b) - share).abs() < 1e-9, "{a} {b}");
-        }
-    }
 }

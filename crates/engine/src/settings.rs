@@ -89,6 +89,8 @@ pub struct Settings {
     pub methods: Overrides,
     /// File of labelled questions for `skr`.
     pub skr_examples: Option<PathBuf>,
+    /// Folder of trajectories whose right ones are examples for `kar3`.
+    pub demonstrations: Option<PathBuf>,
     /// The perspectives of agents on a creative question; if empty, the model chooses some for each
     /// question.
     pub perspectives: Vec<PerspectiveSettings>,

@@ -6,6 +6,7 @@ mod findings;
 mod lookup;
 mod plausible;
 mod round;
+mod trained;
 mod trial;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -22,6 +23,7 @@ use self::findings::Findings;
 use self::lookup::look_up;
 use self::plausible::is_plausible;
 use self::round::{Asking, read_round};
+use self::trained::Trained;
 pub use self::trial::{Trial, try_out};
 use crate::conclude::{conclude, conclude_read};
 use crate::naive_rag;
@@ -50,6 +52,21 @@ pub enum Reader {
     InTwo,
 }
 
+/// What names the sub-questions that are searched after a reading round.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Decomposer {
+    /// The reading round itself.
+    #[default]
+    Reader,
+    /// A trained proposer, the model of the role `propose`: one more call after a round, and one that answers the
+    /// sub-question before it. Where it needs no further sub-question, those of the round are searched.
+    Trained,
+}
+
 /// How many reading rounds there are, and how much each one reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Params {
@@ -65,6 +82,8 @@ pub struct Params {
     pub found: usize,
     /// Which call writes the answer.
     pub reader: Reader,
+    /// What names the sub-questions.
+    pub decomposer: Decomposer,
     /// The weights of searches.
     pub weights: SearchParams,
 }
@@ -78,6 +97,7 @@ impl Default for Params {
             lookups: 3,
             found: 3,
             reader: Reader::AsShown,
+            decomposer: Decomposer::Reader,
             weights: SearchParams::default(),
         }
     }
@@ -106,13 +126,22 @@ impl MethodParams for Params {
                 "which call writes the answer: the reading round itself, one more call, or as a test of the model showed",
                 Range::of::<Reader>()
             ),
+            field!(
+                decomposer,
+                "what names the sub-questions after a reading round: the round itself, or a trained model of the role `propose`",
+                Range::of::<Decomposer>()
+            ),
         ],
         roles: &[Role::Look, Role::Answer],
         without_model: WithoutModel::Quotes,
         needs: None,
         cost: |params| Cost {
             calls: 1.7,
-            most_calls: params.looks.get() as u64 + 1,
+            most_calls: match params.decomposer {
+                Decomposer::Reader => params.looks.get() as u64 + 1,
+                // After each round but the last a proposal; after each but the first two an answer, too.
+                Decomposer::Trained => 3 * params.looks.get() as u64,
+            },
             chunks: 6.0,
             most_chunks: params.chunks as u64
                 + (params.looks.get() * params.lookups * params.found) as u64,
@@ -152,7 +181,8 @@ pub async fn solve(
         let once = RetrievalParams { path: Path::Auto(params.weights), ..RetrievalParams::auto() };
         return naive_rag::solve(ports, run, question, once).await;
     }
-    let mut solving = Solving { ports, question, params, findings: Findings::default() };
+    let (findings, trained) = (Findings::default(), Trained::default());
+    let mut solving = Solving { ports, question, params, findings, trained };
     let shown = solving.gather(run).await?;
     let result = solving.read_in_rounds(run, shown).await?;
     solving.conclude(run, result).await
@@ -164,6 +194,7 @@ struct Solving<'a> {
     question: &'a Question,
     params: Params,
     findings: Findings,
+    trained: Trained,
 }
 
 /// The result of all rounds.
@@ -261,8 +292,22 @@ impl Solving<'_> {
         missing: &[String],
         shown: &[usize],
     ) -> Result<Option<Vec<usize>>, SolveError> {
-        let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
-        let wanted: Vec<String> = wanted.take(self.params.lookups).cloned().collect();
+        let trained = match self.params.decomposer {
+            Decomposer::Reader => None,
+            Decomposer::Trained => {
+                let (trained, findings) = (&mut self.trained, &self.findings);
+                let next = trained.next(self.ports, run, self.question, findings).await?;
+                next.filter(|next| !findings.has_tried(next))
+            }
+        };
+        let is_trained = trained.is_some();
+        let wanted = match trained {
+            Some(next) => vec![next],
+            None => {
+                let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
+                wanted.take(self.params.lookups).cloned().collect()
+            }
+        };
         let wanted = run.proposed(number, String::new(), wanted)?;
         if wanted.is_empty() {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingProposed });
@@ -270,6 +315,9 @@ impl Solving<'_> {
         }
         let new =
             look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
+        if let (true, Some(asked)) = (is_trained, wanted.first()) {
+            self.trained.found(asked.clone(), &new);
+        }
         if new.iter().all(|number| shown.contains(number)) {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
             return Ok(None);

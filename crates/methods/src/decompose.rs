@@ -1,11 +1,13 @@
 //! Takes a question apart: proposes sub-questions and selects among the candidates that they find.
 
+mod demonstrate;
 mod inquire;
 mod list;
 mod next;
 mod propose;
 mod select;
 
+pub use demonstrate::{Demonstration, shown_demonstrations};
 pub(crate) use inquire::inquire;
 pub use list::SubQuestions;
 pub use next::{Answered, Next, next_prompt, propose_next};

@@ -17,7 +17,9 @@ use tracing::{Span, instrument};
 pub use self::params::{Fallback, Mode, Params, Retriever};
 use crate::candidates::fetch;
 use crate::conclude::conclude;
-use crate::decompose::{Choice, Proposer, Selection, Selector, propose, propose_words, select};
+use crate::decompose::{
+    Choice, Proposer, Selection, Selector, propose, propose_words, select, shown_demonstrations,
+};
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::least_similarity;
 pub use crate::retrieval::{DELTA, Rule};
@@ -41,11 +43,15 @@ pub async fn solve(
 ) -> Result<Answer, SolveError> {
     let params = Params { delta: Some(delta(ports, params, run).await?), ..params };
     trace_declared(ports, run, question.query()).await?;
+    let examples = match params.mode {
+        Mode::Ours if !offline(ports) => shown_demonstrations(ports, question).await?,
+        _ => String::new(),
+    };
     let mut context = match params.proposer {
         Proposer::Trained if !offline(ports) => {
             trained::gather(ports, run, question, params).await?
         }
-        _ => gather(ports, run, question, params).await?,
+        _ => gather(ports, run, question, params, &examples).await?,
     };
     Span::current().record("hops", context.chunks.len());
     let is_ours = params.mode == Mode::Ours;
@@ -64,6 +70,7 @@ async fn gather(
     run: &mut Run,
     question: &Question,
     params: Params,
+    examples: &str,
 ) -> Result<Context, SolveError> {
     let mut context = Context::default(); // Line 1: C ← ∅.
     let mut walk = match uses_hops(ports, params) {
@@ -71,7 +78,8 @@ async fn gather(
         false => None,
     };
     for hop in 1..=params.n.get() {
-        let Some(proposals) = line_3(ports, question, &context, params, hop, run).await? else {
+        let proposer = (params.proposer, examples);
+        let Some(proposals) = line_3(ports, question, &context, proposer, hop, run).await? else {
             break; // Nothing more to ask.
         };
         let found = line_4(ports, question, &context, &proposals, params, walk.as_ref()).await?;
@@ -139,18 +147,18 @@ fn offline(ports: &Ports) -> bool {
     ports.models.of(Role::Propose).is_none() || ports.models.of(Role::Select).is_none()
 }
 
-/// Line 3: `q̂ᵗ ← f_p(q, Cᵗ⁻¹)`; `None` ends the loop.
+/// Line 3: `q̂ᵗ ← f_p(q, Cᵗ⁻¹)`, with examples for the proposer if there are any; `None` ends the loop.
 async fn line_3(
     ports: &Ports,
     question: &Question,
     context: &Context,
-    params: Params,
+    (proposer, examples): (Proposer, &str),
     hop: usize,
     run: &mut Run,
 ) -> Result<Option<Vec<String>>, SolveError> {
     let proposals = match ports.models.of(Role::Propose) {
         Some(model) if !offline(ports) => {
-            propose(model, question, context, params.proposer, run).await?
+            propose(model, question, context, proposer, examples, run).await?
         }
         _ => Some(propose_words(question, context)),
     };

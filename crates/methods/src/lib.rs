@@ -18,6 +18,7 @@ mod grounds;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+mod near;
 pub mod organizing;
 pub mod pike;
 mod ports;
@@ -39,6 +40,7 @@ pub use conversation::{Speaker, Turn, standalone};
 pub use feedback::Recall;
 pub use fork::Retrace;
 pub use grounds::find_support;
+pub use near::nearest;
 pub use ports::{
     Certainty, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy, Shares, SolveError,
     Tables,

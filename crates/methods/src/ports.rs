@@ -16,6 +16,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
 use crate::catalogs::Catalogs;
+use crate::decompose::Demonstration;
 
 /// The models that methods ask.
 #[derive(Clone, Default)]
@@ -30,6 +31,8 @@ pub struct Models {
     pub reranker: Option<RerankBy>,
     /// Questions that a model was tested on (SKR); the order matters only between equally near ones.
     pub labelled: Arc<[LabelledQuestion]>,
+    /// Questions that were decomposed well, as examples for proposers; the order matters only between equally near ones.
+    pub demonstrations: Arc<[Demonstration]>,
     /// The perspectives of agents on creative questions; if there are none, a model chooses them for each question.
     pub perspectives: Arc<[Perspective]>,
     /// Divides the remaining budget among agents that work at the same time. Without it, one agent may spend

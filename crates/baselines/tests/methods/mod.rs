@@ -4,6 +4,7 @@
 mod adaptive;
 mod closed_book;
 mod crp_rag;
+mod demonstrations;
 mod fixture;
 mod graphrag;
 mod ideas;

@@ -3,6 +3,7 @@
 
 mod callers;
 mod cost;
+mod demonstrations;
 mod embedding;
 mod endpoints;
 mod labelled;
@@ -206,6 +207,9 @@ impl Session {
         models.reranker = self.reranking(ledger, first, &mut notices)?;
         if let Some(path) = &self.settings().skr_examples {
             models.labelled = labelled::read(path)?;
+        }
+        if let Some(folder) = &self.settings().demonstrations {
+            models.demonstrations = demonstrations::read(folder)?;
         }
         let tables = Tables {
             schemas: self.settings().ingest.records.clone().into(),

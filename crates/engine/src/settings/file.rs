@@ -119,6 +119,8 @@ pub(super) struct MethodsTable {
     pub(super) set: pikerag_baselines::Overrides,
     /// File of labelled questions for `skr`.
     pub(super) skr_examples: Option<PathBuf>,
+    /// Folder of trajectories, examples for `kar3`.
+    pub(super) demonstrations: Option<PathBuf>,
 }
 
 /// Written by hand, because `flatten` would accept misspelt names.
@@ -126,8 +128,9 @@ impl TryFrom<toml::Table> for MethodsTable {
     type Error = toml::de::Error;
 
     fn try_from(mut table: toml::Table) -> Result<Self, toml::de::Error> {
-        let skr_examples = table.remove("skr_examples").map(toml::Value::try_into).transpose()?;
-        Ok(Self { set: table.try_into()?, skr_examples })
+        let mut path = |name: &str| table.remove(name).map(toml::Value::try_into).transpose();
+        let (skr_examples, demonstrations) = (path("skr_examples")?, path("demonstrations")?);
+        Ok(Self { set: table.try_into()?, skr_examples, demonstrations })
     }
 }
 

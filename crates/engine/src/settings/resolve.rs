@@ -170,6 +170,7 @@ pub(super) fn resolve(
         },
         methods,
         skr_examples: file.methods.skr_examples,
+        demonstrations: file.methods.demonstrations,
         perspectives,
         author: file.author.or_else(|| author(environment)),
         runs: RunLimits {

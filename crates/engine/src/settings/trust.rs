@@ -151,6 +151,10 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
             "methods.skr_examples",
             file.methods.skr_examples.as_deref().is_some_and(may_leave_folder),
         ),
+        (
+            "methods.demonstrations",
+            file.methods.demonstrations.as_deref().is_some_and(may_leave_folder),
+        ),
         ("embed.kind", embed.kind == EmbedKind::OpenAi),
         ("embed.base_url", embed.base_url.is_some()),
         ("embed.model", embed.model.is_some()),

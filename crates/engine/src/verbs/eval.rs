@@ -11,6 +11,7 @@ mod served;
 pub use self::dry_run::eval_dry_run;
 pub use self::searches::eval_searches;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -355,11 +356,23 @@ fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>
             None => models_line(settings),
         },
         embedder: embedder.map(|embedder| embedder.name().to_owned()),
-        parameters: match &settings.skr_examples {
-            None => format!("{:?}", settings.methods),
-            Some(path) => format!("{:?}, skr_examples: {}", settings.methods, path.display()),
-        },
+        parameters: parameters_line(settings),
     }
+}
+
+/// The parameters of methods on one line, which distinguishes runs.
+fn parameters_line(settings: &Settings) -> String {
+    let mut line = format!("{:?}", settings.methods);
+    let files = [
+        ("skr_examples", &settings.skr_examples),
+        ("demonstrations", &settings.demonstrations),
+    ];
+    for (name, path) in files {
+        if let Some(path) = path {
+            let _ = write!(line, ", {name}: {}", path.display());
+        }
+    }
+    line
 }
 
 /// The models in use on one line, which distinguishes runs.

@@ -36,7 +36,8 @@ pub struct Proposals {
     pub questions: Vec<String>,
 }
 
-/// Asks a model what is missing. `None` where its reply stayed unreadable.
+/// Asks a model what is missing; `examples` in the form of [`shown_demonstrations`](super::shown_demonstrations) may be
+/// empty. `None` where its reply stayed unreadable.
 ///
 /// # Errors
 /// The call failed.
@@ -45,6 +46,7 @@ pub async fn propose(
     question: &Question,
     context: &Context,
     proposer: Proposer,
+    examples: &str,
     run: &mut Run,
 ) -> Result<Option<Proposals>, AskError> {
     let how_many = match proposer {
@@ -56,8 +58,12 @@ pub async fn propose(
     };
     let known = shown_context(context);
     let asked = quiet_headings(&question.text);
-    let inputs =
-        [("how_many", how_many), ("context", known.as_str()), ("question", asked.as_str())];
+    let inputs = [
+        ("how_many", how_many),
+        ("examples", examples),
+        ("context", known.as_str()),
+        ("question", asked.as_str()),
+    ];
     let reply = ask::<Proposals>(model, &PROMPT, &inputs, &mut run.account).await;
     let mut proposals = run.readable(Role::Propose, reply)?;
     if let (Some(proposals), Proposer::One) = (&mut proposals, proposer) {
