@@ -43,7 +43,7 @@ pub(crate) use self::own::{ParseChild, RunLimited};
 pub(crate) use self::refusal::Refusal;
 pub(crate) use self::runs::{Runs, RunsVerb};
 pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, Serve};
-pub(crate) use self::train::{Collect, Train, TrainExport, TrainVerb};
+pub(crate) use self::train::{Agree, Collect, Label, Train, TrainExport, TrainVerb};
 use crate::language;
 use crate::output::Output;
 

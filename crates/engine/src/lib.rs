@@ -59,6 +59,7 @@ pub mod parts {
     pub use pikerag_indexing::{
         FileError, Learned, MissingPart, Outcome, Report as IndexReport, mark_in_words,
     };
+    pub use pikerag_knowledge::Spent;
     pub use pikerag_methods::pike::Classifier;
     pub use pikerag_methods::spec::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
@@ -73,13 +74,15 @@ pub mod parts {
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
         StoreLimits,
     };
+    pub use pikerag_train::agree::{Agreement, Share as AgreementShare};
     pub use pikerag_train::card::Card as TrainCard;
     pub use pikerag_train::formats::Format as TrainFormat;
+    pub use pikerag_train::label::{LabelCounts, LabelParams, Module as TrainModule};
     pub use pikerag_train::split::{Apart as TrainApart, Part as TrainPart};
     pub use pikerag_train::ucb::Pool as TrainPool;
     pub use pikerag_train::{
-        Bill as TrainBill, Empty as TrainEmpty, Params as TrainParams, Right as TrainRight,
-        Split as TrainSplit, TrainError,
+        Empty as TrainEmpty, Params as TrainParams, Right as TrainRight, Split as TrainSplit,
+        TrainError,
     };
 }
 

@@ -101,8 +101,10 @@ pub use self::tags::{
     learn_tag_pairs, rename_tag_class, tag_class, tag_classes, tag_pairs,
 };
 pub use self::train::{
-    CollectForecast, CollectRequest, CollectResponse, TrainExportRequest, TrainExportResponse,
-    TrainFrom, TriedProposer, train_collect, train_export, train_forecast, train_recipe, train_use,
+    AgreeRequest, AgreeResponse, CollectForecast, CollectRequest, CollectResponse, LabelForecast,
+    LabelRequest, LabelResponse, TABLE_4, TrainExportRequest, TrainExportResponse, TrainFrom,
+    TriedProposer, train_agree, train_collect, train_export, train_forecast, train_label,
+    train_label_forecast, train_recipe, train_use,
 };
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};

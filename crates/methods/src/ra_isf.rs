@@ -1,34 +1,24 @@
 //! Answers a question from the model's knowledge, else from relevant passages, else from the parts that it
 //! splits into (`ra-isf`: RA-ISF §3.3, Algorithm 1).
 
+pub mod modules;
+
 use std::future::Future;
 use std::pin::Pin;
 
-use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Note, Question, Role, Schema};
-use pikerag_prompt::{
-    Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings, shape,
-};
+use pikerag_knowledge::{Answer, Chunk, Context, Criterion, Event, Note, Question, Role};
 use pikerag_reason::{Reading, combine};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tracing::instrument;
 
+use self::modules::{passage_text, relevant_each, relevant_together};
 use crate::conclude::conclude_read;
-use crate::decompose::SubQuestions;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, answer_step, look_up, sub_question};
 use crate::run::Run;
 use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use crate::unaided::{Recalled, recall};
 use crate::verdict::UNKNOWN;
-
-const KNOW: Prompt = Prompt::new(Role::Know, include_str!("prompts/ra_isf_know.md"), 1024);
-const RELEVANT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("prompts/ra_isf_relevant.md"), 1024);
-const SUFFICIENT: Prompt =
-    Prompt { template: include_str!("prompts/ra_isf_sufficient.md"), ..RELEVANT };
-const DECOMPOSE: Prompt =
-    Prompt::new(Role::Decompose, include_str!("prompts/ra_isf_decompose.md"), 1024);
 
 /// How the relevance module receives passages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
@@ -205,9 +195,7 @@ impl Solving<'_> {
 
     /// `M_know(q_t) = know`. A verdict that stays unreadable is "no": the passages decide.
     async fn knows(&mut self, question: &str) -> Result<bool, SolveError> {
-        let asked = quiet_headings(question);
-        let reply = self.run.ask::<YesNo>(self.ports, &KNOW, &[("question", &asked)]).await?;
-        let holds = reply.is_some_and(|reply| reply.0);
+        let holds = modules::knows(self.ports, self.run, question).await?.unwrap_or(false);
         self.run.judged(Criterion::Known, question, holds)
     }
 
@@ -218,38 +206,16 @@ impl Solving<'_> {
         passages: Vec<Chunk>,
         hop: usize,
     ) -> Result<Context, SolveError> {
-        let shown: Vec<String> = passages
-            .iter()
-            .map(|chunk| {
-                format!(
-                    "Title: {}. Content: {}",
-                    chunk.full_title(),
-                    one_line(&chunk.reading_text())
-                )
-            })
-            .collect();
-        let groups: Vec<&[String]> = match self.params.relevance {
-            Relevance::OneByOne => shown.chunks(1).collect(),
-            Relevance::Together if shown.is_empty() => Vec::new(),
-            Relevance::Together => vec![shown.as_slice()],
+        let shown: Vec<String> = passages.iter().map(passage_text).collect();
+        let accepted: Vec<bool> = match self.params.relevance {
+            Relevance::OneByOne => {
+                let replies = relevant_each(self.ports, self.run, question, &shown).await?;
+                replies.into_iter().map(|reply| reply.unwrap_or(false)).collect()
+            }
+            Relevance::Together => {
+                relevant_together(self.ports, self.run, question, &shown).await?
+            }
         };
-        let asked = quiet_headings(question);
-        let lists: Vec<String> =
-            groups.iter().map(|group| numbered(group.iter().map(String::as_str))).collect();
-        let inputs: Vec<_> = lists
-            .iter()
-            .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
-            .collect();
-        let prompt = match self.params.relevance {
-            Relevance::OneByOne => &RELEVANT,
-            Relevance::Together => &SUFFICIENT,
-        };
-        let reply = self.run.ask_each::<Numbers>(self.ports, prompt, &inputs).await?;
-        let mut accepted = Vec::with_capacity(passages.len());
-        for (group, reply) in groups.iter().zip(reply) {
-            let numbers = reply.map(|reply| reply.0).unwrap_or_default();
-            accepted.extend((1..=group.len()).map(|number| numbers.contains(&number)));
-        }
         let mut relevant = Context::default();
         for (chunk, holds) in passages.into_iter().zip(accepted) {
             if self.run.judged(Criterion::Relevant, &chunk.full_title(), holds)? {
@@ -265,10 +231,7 @@ impl Solving<'_> {
         question: &str,
         iteration: usize,
     ) -> Result<Vec<String>, SolveError> {
-        let asked = quiet_headings(question);
-        let reply =
-            self.run.ask::<SubQuestions>(self.ports, &DECOMPOSE, &[("question", &asked)]).await?;
-        let SubQuestions(mut parts) = reply.unwrap_or_default();
+        let mut parts = modules::parts(self.ports, self.run, question).await?.unwrap_or_default();
         // A question that is a part of itself would be asked forever.
         parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
@@ -327,55 +290,4 @@ impl Solving<'_> {
 /// Algorithm 1, line 4.
 fn unknown() -> Reading {
     Reading { answer: UNKNOWN.to_owned(), ..Reading::default() }
-}
-
-/// Numbers from a list, from 1; none where nothing in it fits.
-struct Numbers(Vec<usize>);
-
-impl Reply for Numbers {
-    fn schema() -> Option<Schema> {
-        Some(shape(
-            "relevant",
-            json!({
-                "thinking": {"type": "string"},
-                "paragraph_idx": {"type": "array", "items": {"type": "integer"}}
-            }),
-        ))
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        let object = object(reply, &["paragraph_idx"])?;
-        let number = |value: &Value| match value {
-            Value::Number(number) => number.as_u64().and_then(|n| usize::try_from(n).ok()),
-            Value::String(text) => text.trim().parse().ok(),
-            _ => None,
-        };
-        let bad = || Unreadable::key("paragraph_idx", "a list of numbers");
-        match object.get("paragraph_idx") {
-            Some(Value::Null | Value::Bool(false)) => Ok(Self(Vec::new())),
-            Some(Value::Array(items)) => {
-                let numbers: Option<Vec<usize>> = items.iter().map(number).collect();
-                numbers.map(Self).ok_or_else(bad)
-            }
-            Some(one) => number(one).map(|one| Self(vec![one])).ok_or_else(bad),
-            None => Err(bad()),
-        }
-    }
-}
-
-#[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_numbers: Numbers }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_numbers_in_many_shapes() {
-        let read = |reply: &str| Numbers::read(reply).map(|numbers| numbers.0);
-        assert_eq!(read(r#"{"paragraph_idx": [1, "3"]}"#), Ok(vec![1, 3]));
-        assert_eq!(read(r#"{"paragraph_idx": 2}"#), Ok(vec![2]));
-        assert_eq!(read(r#"{"paragraph_idx": null}"#), Ok(vec![]));
-        assert!(read(r#"{"paragraph_idx": "all"}"#).is_err());
-    }
 }

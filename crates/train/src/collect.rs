@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use pikerag_eval::datasets::Item;
-use pikerag_eval::judge::judge;
-use pikerag_eval::metrics::{contains, score};
 use pikerag_eval::runner::ends_every_answer;
 use pikerag_knowledge::{
-    Account, Answer, Candidate, Chunk, ChunkId, Context, Question, Role, Via, Which, error_chain,
+    Candidate, Chunk, ChunkId, Context, Question, Role, Via, Which, error_chain,
 };
 use pikerag_methods::candidates::{atom_candidates, fetch};
 use pikerag_methods::conclude::conclude;
@@ -16,9 +14,10 @@ use pikerag_methods::retrieval::{answer_step, least_similarity, sub_question};
 use pikerag_methods::{MethodLabel, Ports, Run, RunParams, SolveError};
 use pikerag_retrieve::atoms;
 
-use crate::params::{Empty, Params, Right, Split};
+use crate::params::{Empty, Params, Split};
+use crate::right::verdict;
 use crate::sampled::with_samples;
-use crate::trajectory::{Bill, Chosen, Pair, Round, Trajectory};
+use crate::trajectory::{Chosen, Pair, Round, Trajectory};
 use crate::ucb::{Pool, Sampler};
 
 /// δ and δ′ of a base, and its chunks.
@@ -106,44 +105,13 @@ async fn one(
         Err(error) => Err(error),
     };
     let ended = run.end(result);
-    add_to_bill(&mut trajectory.spent, &ended.record.cost.spent);
+    trajectory.spent.merge(&ended.record.cost.spent);
     let answer = ended.result?;
-    score_answer(&ports, item, &answer, params.right, trajectory).await
-}
-
-/// Scores the answer. A judge's calls are part of the bill.
-async fn score_answer(
-    ports: &Ports,
-    item: &Item,
-    answer: &Answer,
-    right: Right,
-    trajectory: &mut Trajectory,
-) -> Result<(), SolveError> {
     trajectory.answer.clone_from(&answer.text);
-    trajectory.scores = score(&answer.text, &item.answers);
-    trajectory.is_right = match right {
-        Right::Em => 1.0 <= trajectory.scores.em,
-        Right::Contains => 0.0 < contains(&answer.text, &item.answers),
-        Right::Judge => {
-            let (model, mut account) = (ports.models.need(Role::Judge)?, Account::default());
-            let verdict =
-                judge(model, &item.question, &item.answers, &answer.text, &mut account).await;
-            add_to_bill(&mut trajectory.spent, &account.cost().spent);
-            let is_right = verdict?;
-            trajectory.judged = Some(is_right);
-            is_right
-        }
-    } && !answer.refused;
+    let verdict = verdict(&ports, item, &answer.text, params.right, &mut trajectory.spent).await?;
+    (trajectory.scores, trajectory.judged) = (verdict.scores, verdict.judged);
+    trajectory.is_right = verdict.is_right && !answer.refused;
     Ok(())
-}
-
-fn add_to_bill(bill: &mut Bill, spent: &pikerag_knowledge::Spent) {
-    let usage = spent.usage();
-    *bill += Bill {
-        calls: spent.calls() as u64,
-        prompt_tokens: usage.prompt_tokens,
-        completion_tokens: usage.completion_tokens,
-    };
 }
 
 /// The constants of an attempt.
@@ -190,7 +158,7 @@ impl Walk<'_> {
         sampler: &mut Sampler,
     ) -> Result<bool, SolveError> {
         let model = self.ports.models.need(Role::Propose)?;
-        let proposals = propose(model, self.question, seen, Proposer::Many, run).await?;
+        let proposals = propose(model, self.question, seen, Proposer::Many, "", run).await?;
         let Some(proposals) = proposals.filter(|proposals| !proposals.questions.is_empty()) else {
             return Ok(true); // Nothing more to ask.
         };

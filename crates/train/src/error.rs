@@ -13,9 +13,9 @@ pub enum TrainError {
         #[source]
         source: std::io::Error,
     },
-    /// A line of the file is no trajectory.
-    #[error("{path}, line {line}: not a trajectory")]
-    NotATrajectory {
+    /// A line of the file is neither a trajectory nor a label.
+    #[error("{path}, line {line}: not a line that `train` writes")]
+    ForeignLine {
         path: PathBuf,
         line: usize,
         #[source]
@@ -29,6 +29,9 @@ pub enum TrainError {
     /// No trajectory is right, so that there is nothing to learn from.
     #[error("none of the {trajectories} trajectories ended with a right answer")]
     NothingRight { trajectories: usize },
+    /// One export cannot hold both.
+    #[error("{path} holds {holds}; export trajectories and labels apart from each other")]
+    Mixed { path: PathBuf, holds: &'static str },
     /// All questions share documents, so that no split keeps documents apart.
     #[error(
         "{largest} of {questions} questions are connected by documents that they share; they cannot be split by document"

@@ -3,17 +3,22 @@
 //! [`collect`] attempts questions by Algorithm 2 and keeps each attempt as a [`Trajectory`]; [`given`] reads the
 //! decompositions of a data set as trajectories. [`convert`] turns right trajectories into examples by Algorithm 3,
 //! [`pairs`] makes preferences from better and worse ones. [`split`] and [`leaks`] keep the data apart,
-//! [`formats`] writes them for trainers, and [`card`] describes them.
+//! [`formats`] writes them for trainers, and [`card`] describes them. [`label`] makes the data for the three modules of
+//! RA-ISF, and [`agree`] measures how well modules agree with them (RA-ISF §3.2, §5.5, Appendix A).
 
+pub mod agree;
 pub mod card;
 pub mod collect;
 pub mod convert;
 mod error;
 pub mod formats;
 pub mod given;
+pub mod label;
 pub mod leaks;
 pub mod pairs;
+pub mod lines;
 mod params;
+mod right;
 mod sampled;
 pub mod split;
 mod trajectory;
@@ -21,4 +26,4 @@ pub mod ucb;
 
 pub use error::TrainError;
 pub use params::{Empty, Params, Right, Split};
-pub use trajectory::{Bill, Chosen, Origin, Pair, Round, Trajectory};
+pub use trajectory::{Chosen, Origin, Pair, Round, Trajectory};

@@ -1,4 +1,4 @@
-//! Splits trajectories into parts for training, validation and test, by question and by document.
+//! Splits trajectories or labels into parts for training, validation and test, by question and by document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,6 @@ use pikerag_knowledge::Seeded;
 use serde::{Deserialize, Serialize};
 
 use crate::error::TrainError;
-use crate::trajectory::Trajectory;
 
 /// A part of the data.
 #[derive(
@@ -58,19 +57,29 @@ pub enum Apart {
     Question,
 }
 
+/// Data of one question.
+pub trait OfQuestion {
+    /// The question's identifier.
+    fn item(&self) -> &str;
+    /// The question.
+    fn question(&self) -> &str;
+    /// Its known documents, each once.
+    fn documents(&self) -> BTreeSet<&str>;
+}
+
 /// The part of each question by its identifier. `held_out` is the share of the questions, from 0 to 0.5, of each of
 /// validation and test. Questions that share a document, directly or through others, stay together; the largest
 /// groups go to training.
 ///
 /// # Errors
 /// [`TrainError::Connected`] if one group would leave validation or test empty, although `held_out` is above 0.
-pub fn split(
-    trajectories: &[Trajectory],
+pub fn split<T: OfQuestion>(
+    all: &[T],
     apart: Apart,
     held_out: f64,
     seed: u64,
 ) -> Result<BTreeMap<String, Part>, TrainError> {
-    let mut groups = groups(trajectories, apart);
+    let mut groups = groups(all, apart);
     let questions: usize = groups.iter().map(BTreeSet::len).sum();
     let largest = groups.iter().map(BTreeSet::len).max().unwrap_or(0);
     let wanted = (held_out * questions as f64).ceil() as usize;
@@ -98,12 +107,12 @@ pub fn split(
 }
 
 /// The questions in groups that share no document.
-fn groups(trajectories: &[Trajectory], apart: Apart) -> Vec<BTreeSet<&str>> {
+fn groups<T: OfQuestion>(all: &[T], apart: Apart) -> Vec<BTreeSet<&str>> {
     let mut groups: Vec<(BTreeSet<&str>, BTreeSet<&str>)> = Vec::new();
-    for trajectory in trajectories {
-        let item = trajectory.item.as_str();
+    for one in all {
+        let item = one.item();
         let documents = match apart {
-            Apart::Document => trajectory.documents(),
+            Apart::Document => one.documents(),
             Apart::Question => BTreeSet::new(),
         };
         let mut joined = (BTreeSet::from([item]), documents);
@@ -125,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trajectory::{Chosen, Round};
+    use crate::trajectory::{Chosen, Round, Trajectory};
 
     fn trajectory(item: &str, documents: &[String]) -> Trajectory {
         let chosen = |document: &String| Chosen {

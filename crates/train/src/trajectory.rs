@@ -1,9 +1,12 @@
 //! Defines trajectories: the stored form of one attempt at a question (KAR³ §3.4; PIKE-RAG §6.4).
 
+use std::collections::BTreeSet;
+
 use pikerag_eval::metrics::Scores;
-use pikerag_knowledge::ChunkId;
+use pikerag_knowledge::{ChunkId, Spent};
 use serde::{Deserialize, Serialize};
 
+use crate::split::OfQuestion;
 use crate::ucb::Bound;
 
 /// The origin of a trajectory.
@@ -42,30 +45,11 @@ pub struct Trajectory {
     pub is_right: bool,
     /// The rounds, in order. A round without a choice is the last one, unless rounds go on without a choice.
     pub rounds: Vec<Round>,
-    /// Calls, prompt tokens and reply tokens, made or read from the ledger.
-    pub spent: Bill,
+    /// Calls and tokens by role, made or read from the ledger.
+    pub spent: Spent,
     /// The error that ended the attempt, if one did. The next run tries it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-}
-
-/// Calls and tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bill {
-    /// Model calls.
-    pub calls: u64,
-    /// Tokens of prompts.
-    pub prompt_tokens: u64,
-    /// Tokens of replies.
-    pub completion_tokens: u64,
-}
-
-impl std::ops::AddAssign for Bill {
-    fn add_assign(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
-    }
 }
 
 /// One round of Algorithm 2.
@@ -124,9 +108,18 @@ impl Trajectory {
         let chosen = self.rounds.iter().take(t).filter_map(|round| round.chosen.as_ref());
         chosen.filter_map(|chosen| chosen.chunk).collect()
     }
+}
 
-    /// The known documents of its steps, each once.
-    pub fn documents(&self) -> std::collections::BTreeSet<&str> {
+impl OfQuestion for Trajectory {
+    fn item(&self) -> &str {
+        &self.item
+    }
+
+    fn question(&self) -> &str {
+        &self.question
+    }
+
+    fn documents(&self) -> BTreeSet<&str> {
         let all = self.steps().map(|step| step.document.as_str());
         all.filter(|document| !document.is_empty()).collect()
     }

@@ -261,6 +261,10 @@ fn session(error: &EngineError) -> Option<Words> {
             "collect with a model: `--from model`, after `pikerag index`",
             "请先 `pikerag index`，再用模型收集：`--from model`",
         ),
+        EngineError::Train(TrainError::Mixed { .. }) => (
+            "call `pikerag train export` once for trajectories and once for labels",
+            "请对轨迹和标注各运行一次 `pikerag train export`",
+        ),
         EngineError::Train(TrainError::NothingRight { .. }) => (
             "collect with more `--attempts`, a stronger model, or `--right contains`",
             "请用更多 `--attempts`、更强的模型或 `--right contains` 收集",

@@ -3,16 +3,17 @@
 use std::num::NonZeroUsize;
 
 use pikerag_engine::knowledge::{AtomKind, Filter};
-use pikerag_engine::parts::TrainParams;
+use pikerag_engine::parts::{LabelParams, TrainParams};
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, Flags};
 use pikerag_engine::{
-    CollectRequest, EstimateRequest, EvalRequest, IndexRequest, IndexScope, OnProgress,
-    TrainExportRequest,
+    AgreeRequest, CollectRequest, EstimateRequest, EvalRequest, IndexRequest, IndexScope,
+    LabelRequest, OnProgress, TrainExportRequest,
 };
 
 use super::{
-    Arguments, Collect, Estimate, Eval, Filters, Index, ParseChild, RunLimited, TrainExport,
+    Agree, Arguments, Collect, Estimate, Eval, Filters, Index, Label, ParseChild, RunLimited,
+    TrainExport,
 };
 
 impl Arguments {
@@ -116,6 +117,35 @@ impl Collect {
             concurrency: self.concurrency.get(),
             out: self.out.clone(),
             fresh: self.fresh,
+            progress,
+        }
+    }
+}
+
+impl Label {
+    pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> LabelRequest<'a> {
+        LabelRequest {
+            questions: self.questions.clone(),
+            format: self.format.clone(),
+            limit: self.limit.map(NonZeroUsize::get),
+            params: LabelParams { passages: self.passages, right: self.right },
+            seed: self.seed,
+            concurrency: self.concurrency.get(),
+            out: self.out.clone(),
+            fresh: self.fresh,
+            progress,
+        }
+    }
+}
+
+impl Agree {
+    pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> AgreeRequest<'a> {
+        AgreeRequest {
+            labels: self.labels.clone(),
+            apart: self.apart,
+            held_out: self.held_out,
+            seed: self.seed,
+            concurrency: self.concurrency.get(),
             progress,
         }
     }

@@ -21,8 +21,12 @@ pub(crate) struct Train {
 pub(crate) enum TrainVerb {
     /// Attempt questions over the base and keep each attempt as a trajectory (PIKE-RAG, Algorithm 2).
     Collect(Box<Collect>),
-    /// Write right trajectories as training data, with a data card (PIKE-RAG, Algorithm 3).
+    /// Label questions and passages for the three modules of `ra-isf` (RA-ISF, Appendix A).
+    Label(Box<Label>),
+    /// Write right trajectories (PIKE-RAG, Algorithm 3), or labels, as training data with a data card.
     Export(TrainExport),
+    /// Compare the modules of `ra-isf` with labels (RA-ISF, Table 4).
+    Agree(Agree),
     /// Write the recipe that trains a model on exported data: Python scripts with their settings.
     Recipe {
         /// Folder to write.
@@ -109,8 +113,61 @@ pub(crate) struct Collect {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Label {
+    /// Questions with their answers, in any format that `eval` reads.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) questions: PathBuf,
+    /// Format of the questions. Default: detected from the first record.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+    /// Folder of the labels. An interrupted run continues there.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Only N questions, drawn with the seed.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroUsize>,
+    /// Passages of each question, one call each.
+    #[arg(long, value_name = "N", default_value_t = at_least(5))]
+    pub(crate) passages: NonZeroUsize,
+    /// Answers without passages that count as right: the model knows these.
+    #[arg(long, value_parser = named::<TrainRight>(), default_value = "em")]
+    pub(crate) right: TrainRight,
+    /// Seed of the draw.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Largest number of questions at the same time.
+    #[arg(long, default_value_t = at_least(8))]
+    pub(crate) concurrency: NonZeroUsize,
+    /// Only forecast the number of calls.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Delete earlier labels of this folder and label all questions again.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Agree {
+    /// A folder that `train label` wrote.
+    #[arg(value_name = "DIR")]
+    pub(crate) labels: PathBuf,
+    /// What the parts of the export do not share.
+    #[arg(long, value_parser = named::<TrainApart>(), default_value = "document")]
+    pub(crate) apart: TrainApart,
+    /// Ask only the questions that `train export` holds out for the test with this share; 0 asks all.
+    #[arg(long, value_name = "X", default_value_t = 0.1, value_parser = share)]
+    pub(crate) held_out: f64,
+    /// Seed of the split.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Largest number of questions at the same time.
+    #[arg(long, default_value_t = at_least(8))]
+    pub(crate) concurrency: NonZeroUsize,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TrainExport {
-    /// Folders that `train collect` wrote.
+    /// Folders that `train collect` or `train label` wrote.
     #[arg(value_name = "DIR", required = true)]
     pub(crate) from: Vec<PathBuf>,
     /// Folder to write.

@@ -1,9 +1,11 @@
-//! Runs `train`: collects trajectories and exports training data.
+//! Runs `train`: collects trajectories, labels questions, and exports training data.
+
+mod labels;
 
 use std::path::Path;
 
 use pikerag_engine::narrate::Words;
-use pikerag_engine::parts::{TrainBill, TrainCard, TrainPart};
+use pikerag_engine::parts::{Spent, TrainCard, TrainPart};
 use pikerag_engine::{
     Session, train_collect, train_export, train_forecast, train_recipe, train_use,
 };
@@ -21,7 +23,10 @@ pub(crate) async fn train(
     match &arguments.verb {
         TrainVerb::Collect(arguments) if arguments.dry_run => forecast(output, arguments),
         TrainVerb::Collect(arguments) => collect(session, output, arguments).await,
+        TrainVerb::Label(arguments) if arguments.dry_run => labels::forecast(output, arguments),
+        TrainVerb::Label(arguments) => labels::label(session, output, arguments).await,
         TrainVerb::Export(arguments) => export(output, arguments),
+        TrainVerb::Agree(arguments) => labels::agree(session, output, arguments).await,
         TrainVerb::Recipe { folder } => recipe(output, folder),
         TrainVerb::Use { question } => {
             let ours = output.language.either(
@@ -87,11 +92,15 @@ fn forecast(output: Output, arguments: &Collect) -> anyhow::Result<u8> {
         format!("{questions} questions; typically {typical} calls, at most {most}"),
         format!("{questions} 个问题；通常 {typical} 次调用，最多 {most} 次"),
     );
+    nothing_done(output);
+    Ok(0)
+}
+
+fn nothing_done(output: Output) {
     output.note(
         "no call was made and nothing was written; calls in a ledger are not paid again",
         "没有进行调用，也没有写入；已在调用账本中的调用不再付费",
     );
-    Ok(0)
 }
 
 async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyhow::Result<u8> {
@@ -109,7 +118,7 @@ async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyh
             ),
             format!("{questions} 个问题中有 {right} 个得到正确的轨迹；共尝试 {trajectories} 次"),
         );
-        say(&bill(response.spent).of(output.language));
+        say(&bill(&response.spent).of(output.language));
         if 0 < failed {
             output.note(
                 format!("{failed} attempts failed; run again to retry them"),
@@ -133,7 +142,9 @@ async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyh
     }
 }
 
-fn bill(TrainBill { calls, prompt_tokens, completion_tokens }: TrainBill) -> Words {
+fn bill(spent: &Spent) -> Words {
+    let (calls, usage) = (spent.calls(), spent.usage());
+    let (prompt_tokens, completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
     Words::new(
         format!("{calls} calls, {prompt_tokens} + {completion_tokens} tokens, made or recorded"),
         format!("{calls} 次调用，{prompt_tokens} + {completion_tokens} 个 Token（含已有记录的）"),
@@ -146,14 +157,20 @@ fn export(output: Output, arguments: &TrainExport) -> anyhow::Result<u8> {
         return say_json(&response);
     }
     let card = &response.card;
+    for (module, parts) in card.labels.iter().flat_map(|labels| &labels.modules) {
+        for (part, counts) in parts {
+            let (name, chinese) = (part.name(), in_chinese(*part));
+            let (questions, examples) = (counts.questions, counts.examples);
+            output.say(
+                format!("{module:<10} {name:<6} {questions} questions, {examples} examples"),
+                format!("{module:<10} {chinese}  {questions} 个问题，{examples} 个样例"),
+            );
+        }
+    }
     for (part, counts) in &card.parts {
         let (name, questions) = (part.name(), counts.questions);
         let (examples, preferences) = (counts.examples, counts.preferences);
-        let chinese = match part {
-            TrainPart::Train => "训练",
-            TrainPart::Valid => "验证",
-            TrainPart::Test => "测试",
-        };
+        let chinese = in_chinese(*part);
         output.say(
             format!(
                 "{name:<6} {questions} questions, {examples} examples, {preferences} preferences"
@@ -176,4 +193,12 @@ fn export(output: Output, arguments: &TrainExport) -> anyhow::Result<u8> {
         format!("数据及其说明（card.md）在 {out} 中"),
     );
     Ok(0)
+}
+
+fn in_chinese(part: TrainPart) -> &'static str {
+    match part {
+        TrainPart::Train => "训练",
+        TrainPart::Valid => "验证",
+        TrainPart::Test => "测试",
+    }
 }

@@ -160,3 +160,53 @@ fn a_trained_proposer_answers() {
     assert_eq!(stub.received().kind("select"), 0);
     assert!(0 < stub.received().kind("next"));
 }
+
+/// Labels stop at a budget and resume without a repeated call, each module gets its examples, and modules with the
+/// model of the labels agree with them.
+#[test]
+fn labels_of_the_modules_of_ra_isf() {
+    let stub = Server::start(full_oracle, Faults::default(), Duration::ZERO);
+    let place = indexed(&stub);
+    let label = ["--json", "train", "label", "--questions", "questions.jsonl", "--out", "labels"];
+    place.run_to(4, &[&["--budget-calls", "40"], &label[..]].concat());
+    assert!(stub.received().requests() <= 40);
+    let made = place.run_to(0, &label).json();
+    assert_eq!(stub.received().repeated_chats, 0);
+    let counts = &made["counts"];
+    assert_eq!(counts["questions"], 20);
+    let all = lines(&place, "labels/labels.jsonl");
+    let sum = |counts: &Value| {
+        counts.as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum::<u64>()
+    };
+    // Nobody knows a generated world by heart.
+    assert_eq!(counts["knows"], serde_json::json!([0, 20]), "{counts:#}");
+    assert_eq!(sum(&counts["decomposed"]), 20);
+    let passages: usize = all.iter().map(|one| one["passages"].as_array().unwrap().len()).sum();
+    assert_eq!(sum(&counts["relevant"]), passages as u64);
+    assert!(counts["relevant"].as_array().unwrap().iter().all(|count| *count != 0), "{counts:#}");
+    let export = "--json train export labels --out data --apart question";
+    let card = place.run_to(0, &export.split(' ').collect::<Vec<_>>()).json();
+    let examples = |module: &str| -> u64 {
+        let parts = card["card"]["labels"]["modules"][module].as_object().unwrap();
+        parts.values().map(|part| part["examples"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(examples("know"), 20);
+    assert_eq!(examples("relevant"), passages as u64);
+    let know = lines(&place, "data/know/train.jsonl");
+    assert!(know.iter().all(|row| row["completion"][0]["content"] == "No"));
+    let requests = stub.received().requests();
+    let agree = "--json train agree labels --held-out 0";
+    let agreed = place.run_to(0, &agree.split(' ').collect::<Vec<_>>()).json();
+    let relevant = &agreed["agreement"]["relevant"];
+    assert_eq!(relevant["all"], passages);
+    assert_eq!(relevant["agree"], relevant["all"]);
+    // Only the verdicts of `know` and of the judge are new.
+    assert!(stub.received().requests() <= requests + 40);
+    // Trajectories and labels are not exported together.
+    place.run_to(0, &COLLECT);
+    for folders in [["made", "labels"], ["labels", "made"]] {
+        let export = [&["train", "export"], &folders[..], &["--out", "both"]].concat();
+        let refused = place.run_to(1, &export);
+        assert!(refused.stderr.contains("apart"), "{}", refused.stderr);
+    }
+}

@@ -336,8 +336,12 @@ fn eval(error: &EvalError) -> String {
 fn train(error: &TrainError) -> String {
     match error {
         TrainError::Unreadable { path, .. } => format!("{} 无法读取", path.display()),
-        TrainError::NotATrajectory { path, line, .. } => {
-            format!("{} 第 {line} 行不是轨迹", path.display())
+        TrainError::ForeignLine { path, line, .. } => {
+            format!("{} 第 {line} 行不是 `train` 写出的内容", path.display())
+        }
+        TrainError::Mixed { path, holds } => {
+            let holds = if *holds == "labels" { "标注" } else { "轨迹" };
+            format!("{} 中是{holds}；轨迹与标注请分开导出", path.display())
         }
         TrainError::NoDecompositions { path } => format!(
             "{} 没有问题分解：没有记录带有 `question_decomposition` 或 `decomposition`",

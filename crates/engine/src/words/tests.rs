@@ -126,6 +126,7 @@ fn errors() -> Vec<EngineError> {
         EngineError::Train(TrainError::Unreadable { path: path(), source: broken() }),
         EngineError::Train(TrainError::NoDecompositions { path: path() }),
         EngineError::Train(TrainError::NothingRight { trajectories: 3 }),
+        EngineError::Train(TrainError::Mixed { path: path(), holds: "labels" }),
         EngineError::Train(TrainError::Connected { largest: 3, questions: 4 }),
         EngineError::Endpoint { of: EndpointOf::Role(Role::Answer), source: model() },
         EngineError::Endpoint { of: EndpointOf::Embedder, source: model() },

@@ -13,8 +13,9 @@ type Kind = (&'static str, &'static str, fn(&str) -> String);
 
 /// The kinds in the order in which their marks are looked for. A graded reply comes with its task, which
 /// holds the marks of other kinds.
-const KINDS: [Kind; 50] = [
+const KINDS: [Kind; 51] = [
     ("<sub-question>the next sub-question</sub-question>", "next", next),
+    ("keep to the meaning of the question", "consistent_parts", |_| "Yes".to_owned()),
     ("{\"confidence\":", "grade", |_| json!({"confidence": 80}).to_string()),
     ("\"kind\": \"compute\"", "plan", |_| json!({"steps": []}).to_string()),
     ("# Results of the steps", "plan_result", |prompt| {

@@ -2,24 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::stream::{self, StreamExt};
 use pikerag_eval::datasets::{self, DataSet, Item};
-use pikerag_knowledge::{Filter, Role, Snapshots};
+use pikerag_knowledge::{Role, Spent};
 use pikerag_methods::{Ports, SolveError};
 use pikerag_train::card::Card;
-use pikerag_train::collect::{Ground, attempts, ground};
+use pikerag_train::collect::{attempts, ground};
 use pikerag_train::given::given;
-use pikerag_train::{Bill, Params, Right, Trajectory};
+use pikerag_train::{Params, Right, Trajectory};
 use serde::Serialize;
 
+use super::each::Each;
 use super::kept::{Header, Kept, TrainFrom};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::verbs::eval::plan::hash;
 use crate::verbs::eval::{as_chain, ports_for_measuring};
-use crate::verbs::progress::{OnProgress, Progress};
+use crate::verbs::progress::OnProgress;
 
 /// Rounds of an attempt as measured on the harder world of the tests; a forecast of a typical question.
 const ROUNDS: f64 = 5.0;
@@ -52,8 +51,8 @@ pub struct CollectRequest<'a> {
 pub struct CollectResponse {
     /// The facts about all trajectories of the folder.
     pub card: Card,
-    /// Calls and tokens of this run, made or read from the ledger.
-    pub spent: Bill,
+    /// Calls and tokens of this run by role, made or read from the ledger.
+    pub spent: Spent,
     /// The reason why the run ended early, if it did. The next run continues from there.
     #[serde(serialize_with = "as_chain")]
     pub stopped: Option<EngineError>,
@@ -146,14 +145,14 @@ async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<Coll
         models: BTreeMap::new(),
         embedder: None,
         thresholds: None,
-        price: None,
+        prices: BTreeMap::new(),
     };
     let (kept, stopped) = match request.from {
         TrainFrom::DataSet => {
             let asked: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
             let mut made = given(&request.questions, &set)?;
             made.retain(|trajectory| asked.contains(trajectory.item.as_str()));
-            let mut kept = Kept::open(&request.out, &header, request.fresh)?;
+            let mut kept: Kept<Trajectory> = Kept::open(&request.out, &header, request.fresh)?;
             let there: BTreeSet<String> = kept.all.iter().map(|one| one.item.clone()).collect();
             made.retain(|trajectory| !there.contains(&trajectory.item));
             kept.keep(made)?;
@@ -163,9 +162,9 @@ async fn collect(session: &Session, request: &CollectRequest<'_>) -> Result<Coll
     };
     let mut card = Card::of(&kept.all);
     card.models.clone_from(&header.models);
-    let mut spent = Bill::default();
+    let mut spent = Spent::default();
     for trajectory in kept.all.iter().skip(kept.earlier) {
-        spent += trajectory.spent;
+        spent.merge(&trajectory.spent);
     }
     let stopped = stopped.map(EngineError::from);
     Ok(CollectResponse { card, spent, stopped, out: request.out.clone() })
@@ -177,7 +176,7 @@ async fn by_model(
     request: &CollectRequest<'_>,
     items: &[Item],
     header: &mut Header,
-) -> Result<(Kept, Option<SolveError>)> {
+) -> Result<(Kept<Trajectory>, Option<SolveError>)> {
     let base = session.base_for_a_question().await?;
     let ports = ports_for_measuring(session, &base, request.progress).await?;
     let judge = (request.params.right == Right::Judge).then_some(Role::Judge);
@@ -187,57 +186,25 @@ async fn by_model(
         header.models.insert(role.to_string(), model);
     }
     header.embedder = ports.embedder.as_ref().map(|embedder| embedder.name().to_owned());
-    header.price = session.settings().prices_by_role().get(&Role::Answer).copied();
+    header.prices = session.settings().prices_by_role();
     let ground = ground(&ports, &request.params).await?;
     header.thresholds = Some((ground.delta, ground.near));
     let mut kept = Kept::open(&request.out, header, request.fresh)?;
     let to_do = remaining(&kept.all, items, &request.params);
-    let (total, mut done) = (items.len(), items.len() - to_do.len());
-    let (snapshots, is_stopped) = (&base, AtomicBool::new(false));
-    let asked = stream::iter(to_do).map(|(item, first)| {
-        let attempt = attempt(&ports, snapshots, &ground, item, &request.params, first);
-        // After an error that concerns all questions, no further one begins; running ones end, because their calls
-        // are paid.
-        let is_stopped = &is_stopped;
-        async move {
-            match is_stopped.load(Ordering::Relaxed) {
-                true => None,
-                false => Some(attempt.await),
-            }
-        }
-    });
-    let mut asked = asked.buffer_unordered(request.concurrency.max(1));
-    let mut stopped = None;
-    while let Some(ended) = asked.next().await {
-        let Some((made, error)) = ended else { continue };
-        kept.keep(made)?;
-        done += usize::from(error.is_none());
-        (request.progress)(Progress::Stage { name: "collecting".to_owned(), done, total });
-        if error.is_some() {
-            is_stopped.store(true, Ordering::Relaxed);
-            stopped = stopped.or(error);
-        }
-    }
-    (request.progress)(Progress::Ended);
+    let each = Each {
+        ports: &ports,
+        snapshots: &base,
+        name: "collecting",
+        earlier: items.len() - to_do.len(),
+        concurrency: request.concurrency,
+        progress: request.progress,
+    };
+    let (ground, params) = (&ground, &request.params);
+    let one = |ports: Ports, (item, first)| async move {
+        attempts(&ports, ground, item, params, first).await
+    };
+    let stopped = each.work(to_do, one, |made| kept.keep(made)).await?;
     Ok((kept, stopped))
-}
-
-/// The attempts at a question, over a snapshot of its own.
-async fn attempt(
-    ports: &Ports,
-    snapshots: &dyn Snapshots,
-    ground: &Ground,
-    item: &Item,
-    params: &Params,
-    first: u32,
-) -> (Vec<Trajectory>, Option<SolveError>) {
-    match snapshots.snapshot(&Filter::default(), &Filter::default()).await {
-        Ok(base) => {
-            let ports = Ports { base, ..ports.clone() };
-            attempts(&ports, ground, item, params, first).await
-        }
-        Err(error) => (Vec::new(), Some(SolveError::Store(error))),
-    }
 }
 
 /// The questions that need further attempts, each with the number of the next one.

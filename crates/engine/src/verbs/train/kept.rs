@@ -1,11 +1,15 @@
-//! Stores trajectories in a folder, so that a later run continues it.
+//! Stores trajectories or labels in a folder, so that a later run continues it.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use pikerag_train::{Params, TrainError, Trajectory};
+use pikerag_knowledge::Role;
+use pikerag_train::label::{LabelParams, Labelled};
+use pikerag_train::lines::{LABELS, TRAJECTORIES, read_lines};
+use pikerag_train::{Params, Trajectory};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineError, Result};
@@ -47,45 +51,115 @@ pub(super) struct Header {
     pub(super) embedder: Option<String>,
     /// δ and δ′, as set or calibrated.
     pub(super) thresholds: Option<(f32, f32)>,
-    /// US dollars per million tokens of prompts and of replies of the answering model, if known.
-    pub(super) price: Option<(f64, f64)>,
+    /// US dollars per million tokens of prompts and of replies by role, where known.
+    #[serde(default)]
+    pub(super) prices: BTreeMap<Role, (f64, f64)>,
 }
 
-/// The trajectories of a folder, in memory and on disk.
-pub(super) struct Kept {
-    pub(super) all: Vec<Trajectory>,
-    /// The number of trajectories of earlier runs, which come first.
+/// What made the labels of a folder. Labels of other settings need another folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct LabelHeader {
+    /// The hash of the file of questions.
+    pub(super) questions: String,
+    pub(super) params: LabelParams,
+    /// The models by role.
+    pub(super) models: BTreeMap<String, String>,
+    pub(super) embedder: Option<String>,
+    /// US dollars per million tokens of prompts and of replies by role, where known.
+    pub(super) prices: BTreeMap<Role, (f64, f64)>,
+}
+
+/// A line of a folder: what one question or one attempt gave.
+pub(super) trait Line: Serialize + DeserializeOwned {
+    /// The file of the lines.
+    const FILE: &'static str;
+    /// The file of what made them.
+    const SETTINGS: &'static str;
+    type Header: Serialize + DeserializeOwned;
+
+    /// Whether it ended with an error, so that the next run tries it again.
+    fn is_failed(&self) -> bool;
+
+    /// What differs between two headers, if anything does.
+    fn differs(before: &Self::Header, now: &Self::Header) -> Option<&'static str>;
+}
+
+impl Line for Trajectory {
+    const FILE: &'static str = TRAJECTORIES;
+    const SETTINGS: &'static str = "collection.json";
+    type Header = Header;
+
+    fn is_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    fn differs(before: &Header, now: &Header) -> Option<&'static str> {
+        if before.questions != now.questions {
+            return Some("questions");
+        }
+        if before.models != now.models || before.embedder != now.embedder {
+            return Some("models");
+        }
+        let same = (before.from, before.params, before.thresholds)
+            == (now.from, now.params, now.thresholds);
+        (!same).then_some("parameters")
+    }
+}
+
+impl Line for Labelled {
+    const FILE: &'static str = LABELS;
+    const SETTINGS: &'static str = "labelling.json";
+    type Header = LabelHeader;
+
+    fn is_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    fn differs(before: &LabelHeader, now: &LabelHeader) -> Option<&'static str> {
+        if before.questions != now.questions {
+            return Some("questions");
+        }
+        if before.models != now.models || before.embedder != now.embedder {
+            return Some("models");
+        }
+        (before.params != now.params).then_some("parameters")
+    }
+}
+
+/// The lines of a folder, in memory and on disk.
+pub(super) struct Kept<T> {
+    pub(super) all: Vec<T>,
+    /// The number of lines of earlier runs, which come first.
     pub(super) earlier: usize,
     path: PathBuf,
     file: fs::File,
 }
 
-impl Kept {
+impl<T: Line> Kept<T> {
     /// Opens a folder, or makes it. A line that a killed run left unfinished is removed, and failed attempts are
     /// made again.
-    pub(super) fn open(folder: &Path, header: &Header, is_fresh: bool) -> Result<Self> {
+    pub(super) fn open(folder: &Path, settled: &T::Header, is_fresh: bool) -> Result<Self> {
         let not_written = |path: &Path| {
             let path = path.to_owned();
             |source| EngineError::NotWritten { path, source }
         };
         fs::create_dir_all(folder).map_err(not_written(folder))?;
-        let (path, settings) = (trajectories(folder), folder.join("collection.json"));
+        let (path, settings) = (folder.join(T::FILE), folder.join(T::SETTINGS));
         if is_fresh && path.exists() {
             fs::remove_file(&path).map_err(not_written(&path))?;
         }
-        let before = fs::read(&settings).ok().filter(|_| path.exists());
-        if let Some(before) = before.and_then(|text| serde_json::from_slice::<Header>(&text).ok())
-            && let Some(what) = differs(&before, header)
+        if let Some(before) = header::<T>(folder).filter(|_| path.exists())
+            && let Some(what) = T::differs(&before, settled)
         {
             return Err(EngineError::OtherRun { folder: folder.to_owned(), what });
         }
-        let text = serde_json::to_vec_pretty(header)?;
+        let text = serde_json::to_vec_pretty(settled)?;
         fs::write(&settings, text).map_err(not_written(&settings))?;
-        let mut all = if path.exists() { read(&path)? } else { Vec::new() };
-        all.retain(|trajectory| trajectory.failed.is_none());
+        let mut all: Vec<T> = if path.exists() { read(folder)? } else { Vec::new() };
+        all.retain(|line| !line.is_failed());
         let mut whole = String::new();
-        for trajectory in &all {
-            whole += &serde_json::to_string(trajectory)?;
+        for line in &all {
+            whole += &serde_json::to_string(line)?;
             whole.push('\n');
         }
         let beside = path.with_extension("jsonl.new");
@@ -97,11 +171,11 @@ impl Kept {
         Ok(Self { all, earlier, path, file })
     }
 
-    /// Adds trajectories; they are on disk when it returns.
-    pub(super) fn keep(&mut self, made: Vec<Trajectory>) -> Result<()> {
+    /// Adds lines; they are on disk when it returns.
+    pub(super) fn keep(&mut self, made: Vec<T>) -> Result<()> {
         let mut lines = String::new();
-        for trajectory in &made {
-            lines += &serde_json::to_string(trajectory)?;
+        for line in &made {
+            lines += &serde_json::to_string(line)?;
             lines.push('\n');
         }
         let path = self.path.clone();
@@ -112,37 +186,18 @@ impl Kept {
     }
 }
 
-pub(super) fn trajectories(folder: &Path) -> PathBuf {
-    folder.join("trajectories.jsonl")
+/// Whether a folder has lines of this kind.
+pub(super) fn holds<T: Line>(folder: &Path) -> bool {
+    folder.join(T::FILE).exists()
 }
 
-/// The trajectories of a file. An unfinished last line is left out.
-pub(super) fn read(path: &Path) -> Result<Vec<Trajectory>> {
-    let unreadable = |source| TrainError::Unreadable { path: path.to_owned(), source };
-    let text = fs::read_to_string(path).map_err(unreadable)?;
-    let mut all = Vec::new();
-    for (line, json) in (1..).zip(text.split_inclusive('\n')) {
-        match serde_json::from_str(json) {
-            Ok(trajectory) => all.push(trajectory),
-            Err(_) if !json.ends_with('\n') => {}
-            Err(source) => {
-                let path = path.to_owned();
-                return Err(TrainError::NotATrajectory { path, line, source }.into());
-            }
-        }
-    }
-    Ok(all)
+/// The lines of a folder.
+pub(super) fn read<T: Line>(folder: &Path) -> Result<Vec<T>> {
+    Ok(read_lines(&folder.join(T::FILE))?)
 }
 
-/// What differs between two collections, if anything does.
-fn differs(before: &Header, now: &Header) -> Option<&'static str> {
-    if before.questions != now.questions {
-        return Some("questions");
-    }
-    if before.models != now.models || before.embedder != now.embedder {
-        return Some("models");
-    }
-    let same =
-        (before.from, before.params, before.thresholds) == (now.from, now.params, now.thresholds);
-    (!same).then_some("parameters")
+/// What made the lines of a folder, if it can be read.
+pub(super) fn header<T: Line>(folder: &Path) -> Option<T::Header> {
+    let text = fs::read(folder.join(T::SETTINGS)).ok()?;
+    serde_json::from_slice(&text).ok()
 }
