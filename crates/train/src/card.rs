@@ -33,7 +33,8 @@ pub struct Card {
     pub leaks: [usize; 2],
     /// The evaluation sets that the questions were compared with.
     pub compared: Vec<String>,
-    /// The models that collected, by role; empty for a data set's own decompositions.
+    /// The models that collected, by role; empty for a data set's own decompositions. For kept runs, the model that
+    /// answered their sub-questions.
     pub models: BTreeMap<String, String>,
     /// For an export of labels: what was labelled. Facts about trajectories are empty then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,6 +214,7 @@ fn word(origin: Origin) -> &'static str {
     match origin {
         Origin::Collected => "collected:",
         Origin::Given => "given by the data set:",
+        Origin::Run => "kept runs:",
     }
 }
 

@@ -10,10 +10,11 @@ use pikerag_knowledge::{
 use pikerag_methods::candidates::{atom_candidates, fetch};
 use pikerag_methods::conclude::conclude;
 use pikerag_methods::decompose::{Choice, Proposer, Selection, Selector, propose, select};
-use pikerag_methods::retrieval::{answer_step, least_similarity, sub_question};
+use pikerag_methods::retrieval::least_similarity;
 use pikerag_methods::{MethodLabel, Ports, Run, RunParams, SolveError};
 use pikerag_retrieve::atoms;
 
+use crate::answers::answer_from;
 use crate::params::{Empty, Params, Split};
 use crate::right::verdict;
 use crate::sampled::with_samples;
@@ -245,9 +246,7 @@ impl Walk<'_> {
             pikerag_knowledge::AtomKind::Question => chosen.text.clone(),
             _ => chosen.proposal.clone(),
         };
-        let passages = Context::of(1, [chunk.clone()]);
-        let reading = answer_step(self.ports, run, &sub_question(&question), &passages, "").await?;
-        let answer = reading.unwrap_or_default().answer;
+        let answer = answer_from(self.ports, &question, chunk, run).await?;
         let (chunk, document) = (Some(chunk.id), chunk.uri.clone());
         Ok(Chosen { question, answer, chunk, document, thinking })
     }

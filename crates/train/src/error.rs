@@ -26,6 +26,12 @@ pub enum TrainError {
         "{path} has no decompositions: no record has `question_decomposition` or `decomposition`"
     )]
     NoDecompositions { path: PathBuf },
+    /// Only kept runs can be collected without a file of questions.
+    #[error("no file of questions is given")]
+    NoQuestions,
+    /// A person or a label decides whether the answer of a kept run is right.
+    #[error("no model judges the answers of kept runs")]
+    JudgeOfRuns,
     /// No trajectory is right, so that there is nothing to learn from.
     #[error("none of the {trajectories} trajectories ended with a right answer")]
     NothingRight { trajectories: usize },

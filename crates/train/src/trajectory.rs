@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pikerag_eval::metrics::Scores;
-use pikerag_knowledge::{ChunkId, Spent};
+use pikerag_knowledge::{ChunkId, RunId, Spent};
 use serde::{Deserialize, Serialize};
 
 use crate::split::OfQuestion;
@@ -18,18 +18,24 @@ pub enum Origin {
     Collected,
     /// The data set's own decomposition.
     Given,
+    /// A run that a base keeps.
+    Run,
 }
 
 /// One attempt at a question: `(q, a, â, {q̂ₛ, cᵗ, q̂ᵗ, P, Cₜ})` (KAR³ §3.4), with scores.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trajectory {
-    /// The question's identifier in its file.
+    /// The question's identifier in its file; for a run whose question no file has, the question after
+    /// normalization.
     pub item: String,
-    /// The number of the attempt, from 0.
+    /// The number of the attempt at the question, from 0; runs have numbers in order of time.
     pub attempt: u32,
     /// The origin.
     #[serde(default)]
     pub origin: Origin,
+    /// The run, with [`Origin::Run`]: one run becomes one trajectory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// `q`.
     pub question: String,
     /// `a`: the right answers, each right on its own.
@@ -45,7 +51,8 @@ pub struct Trajectory {
     pub is_right: bool,
     /// The rounds, in order. A round without a choice is the last one, unless rounds go on without a choice.
     pub rounds: Vec<Round>,
-    /// Calls and tokens by role, made or read from the ledger.
+    /// Calls and tokens by role, made or read from the ledger. The calls of a kept run are not in it, because they were
+    /// paid for its answer; the run has its own bill.
     pub spent: Spent,
     /// The error that ended the attempt, if one did. The next run tries it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
