@@ -78,6 +78,7 @@ pub mod parts {
     pub use pikerag_train::card::Card as TrainCard;
     pub use pikerag_train::formats::Format as TrainFormat;
     pub use pikerag_train::label::{LabelCounts, LabelParams, Module as TrainModule};
+    pub use pikerag_train::runs::Unused as TrainUnused;
     pub use pikerag_train::split::{Apart as TrainApart, Part as TrainPart};
     pub use pikerag_train::ucb::Pool as TrainPool;
     pub use pikerag_train::{

@@ -101,9 +101,9 @@ pub use self::tags::{
     learn_tag_pairs, rename_tag_class, tag_class, tag_classes, tag_pairs,
 };
 pub use self::train::{
-    AgreeRequest, AgreeResponse, CollectForecast, CollectRequest, CollectResponse, LabelForecast,
-    LabelRequest, LabelResponse, TABLE_4, TrainExportRequest, TrainExportResponse, TrainFrom,
-    TriedProposer, train_agree, train_collect, train_export, train_forecast, train_label,
+    AgreeRequest, AgreeResponse, CollectForecast, CollectRequest, CollectResponse, CollectedRuns,
+    LabelForecast, LabelRequest, LabelResponse, TABLE_4, TrainExportRequest, TrainExportResponse,
+    TrainFrom, TriedProposer, train_agree, train_collect, train_export, train_forecast, train_label,
     train_label_forecast, train_recipe, train_use,
 };
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};

@@ -10,7 +10,7 @@ mod recipe;
 mod tried;
 
 pub use self::collect::{
-    CollectForecast, CollectRequest, CollectResponse, train_collect, train_forecast,
+    CollectForecast, CollectRequest, CollectResponse, CollectedRuns, train_collect, train_forecast,
 };
 pub use self::export::{TrainExportRequest, TrainExportResponse, train_export};
 pub use self::kept::TrainFrom;

@@ -347,6 +347,8 @@ fn train(error: &TrainError) -> String {
             "{} 没有问题分解：没有记录带有 `question_decomposition` 或 `decomposition`",
             path.display()
         ),
+        TrainError::NoQuestions => "没有给出问题文件".to_owned(),
+        TrainError::JudgeOfRuns => "已保存的运行不由模型评判".to_owned(),
         TrainError::NothingRight { trajectories } => {
             format!("{trajectories} 条轨迹中没有一条得出正确回答")
         }

@@ -125,6 +125,8 @@ fn errors() -> Vec<EngineError> {
         EngineError::Eval(EvalError::Unreadable { path: path(), source: broken() }),
         EngineError::Train(TrainError::Unreadable { path: path(), source: broken() }),
         EngineError::Train(TrainError::NoDecompositions { path: path() }),
+        EngineError::Train(TrainError::NoQuestions),
+        EngineError::Train(TrainError::JudgeOfRuns),
         EngineError::Train(TrainError::NothingRight { trajectories: 3 }),
         EngineError::Train(TrainError::Mixed { path: path(), holds: "labels" }),
         EngineError::Train(TrainError::Connected { largest: 3, questions: 4 }),

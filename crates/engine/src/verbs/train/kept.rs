@@ -37,12 +37,15 @@ pub enum TrainFrom {
     Model,
     /// The decompositions that the file of questions gives (`MuSiQue`); no model is called.
     DataSet,
+    /// The runs that the base keeps; feedback decides which are right, and the file of questions if there is one. A
+    /// model only answers sub-questions that a run did not answer.
+    Runs,
 }
 
 /// What made the trajectories of a folder. Trajectories of other settings need another folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// The hash of the file of questions.
+    /// The hash of the file of questions; empty without one.
     pub(super) questions: String,
     pub(super) from: TrainFrom,
     pub(super) params: Params,
@@ -97,7 +100,9 @@ impl Line for Trajectory {
         if before.questions != now.questions {
             return Some("questions");
         }
-        if before.models != now.models || before.embedder != now.embedder {
+        // Runs can be collected without a model, and later ones with it.
+        let had_none = now.from == TrainFrom::Runs && before.models.is_empty();
+        if !had_none && (before.models != now.models || before.embedder != now.embedder) {
             return Some("models");
         }
         let same = (before.from, before.params, before.thresholds)
