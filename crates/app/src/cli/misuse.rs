@@ -1,9 +1,10 @@
 //! Finds commands whose arguments do not fit together, although each of them is valid.
 
-use pikerag_engine::GraphFormat;
 use pikerag_engine::narrate::{InWords, Words};
+use pikerag_engine::parts::TrainRight;
+use pikerag_engine::{GraphFormat, TrainFrom};
 
-use super::{Command, Estimate, Graph, GraphCommand, Index};
+use super::{Collect, Command, Estimate, Graph, GraphCommand, Index, Train, TrainVerb};
 
 /// The reason why a whole command is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,10 @@ pub(crate) enum Misuse {
     Contradiction,
     /// `--of` is given for a format that contains the whole graph.
     PartOfFormat,
+    /// `train collect` needs a file of questions for any source but kept runs.
+    NoQuestions,
+    /// `train collect` must judge the answers of kept runs by a model.
+    JudgeOfRuns,
 }
 
 impl InWords for Misuse {
@@ -30,6 +35,14 @@ impl InWords for Misuse {
             Self::PartOfFormat => Words::new(
                 "`--of` needs `--format html`: other formats contain the whole graph",
                 "`--of` 只能与 `--format html` 合用：其他格式包含整个图谱",
+            ),
+            Self::NoQuestions => Words::new(
+                "`--questions FILE` is missing: only `--from runs` collects without questions",
+                "缺少 `--questions FILE`：只有 `--from runs` 不需要问题",
+            ),
+            Self::JudgeOfRuns => Words::new(
+                "`--right judge` does not fit `--from runs`: feedback and labels decide there; use `--right em` or `--right contains`",
+                "`--right judge` 不能与 `--from runs` 合用：那里由反馈和标准答案判断；请用 `--right em` 或 `--right contains`",
             ),
         }
     }
@@ -49,7 +62,16 @@ pub(super) fn misuse(command: &Command) -> Option<Misuse> {
         {
             Some(Misuse::PartOfFormat)
         }
+        Command::Train(Train { verb: TrainVerb::Collect(collect) }) => of_collect(collect),
         _ => None,
+    }
+}
+
+fn of_collect(collect: &Collect) -> Option<Misuse> {
+    match (collect.from, collect.right) {
+        (TrainFrom::Runs, TrainRight::Judge) => Some(Misuse::JudgeOfRuns),
+        (TrainFrom::Runs, _) => None,
+        _ => collect.questions.is_none().then_some(Misuse::NoQuestions),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Train {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainVerb {
-    /// Attempt questions over the base and keep each attempt as a trajectory (PIKE-RAG, Algorithm 2).
+    /// Attempt questions over the base and keep each attempt as a trajectory (PIKE-RAG, Algorithm 2), or read kept runs.
     Collect(Box<Collect>),
     /// Label questions and passages for the three modules of `ra-isf` (RA-ISF, Appendix A).
     Label(Box<Label>),
@@ -44,9 +44,10 @@ pub(crate) enum TrainVerb {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Collect {
-    /// Questions with their answers, in any format that `eval` reads.
+    /// Questions with their answers, in any format that `eval` reads. Optional with `--from runs`: their answers
+    /// then decide on runs without feedback.
     #[arg(long, value_name = "FILE")]
-    pub(crate) questions: PathBuf,
+    pub(crate) questions: Option<PathBuf>,
     /// Format of the questions. Default: detected from the first record.
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
@@ -101,7 +102,7 @@ pub(crate) struct Collect {
     /// Seed of the draws.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Largest number of questions at the same time.
+    /// Largest number of questions, or of kept runs, at the same time.
     #[arg(long, default_value_t = at_least(8))]
     pub(crate) concurrency: NonZeroUsize,
     /// Only forecast the number of calls.

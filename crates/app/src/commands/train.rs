@@ -5,9 +5,9 @@ mod labels;
 use std::path::Path;
 
 use pikerag_engine::narrate::Words;
-use pikerag_engine::parts::{Spent, TrainCard, TrainPart};
+use pikerag_engine::parts::{Spent, TrainCard, TrainPart, TrainUnused};
 use pikerag_engine::{
-    Session, train_collect, train_export, train_forecast, train_recipe, train_use,
+    CollectedRuns, Session, train_collect, train_export, train_forecast, train_recipe, train_use,
 };
 
 use crate::advice::go_on;
@@ -21,7 +21,9 @@ pub(crate) async fn train(
     arguments: &Train,
 ) -> anyhow::Result<u8> {
     match &arguments.verb {
-        TrainVerb::Collect(arguments) if arguments.dry_run => forecast(output, arguments),
+        TrainVerb::Collect(arguments) if arguments.dry_run => {
+            forecast(session, output, arguments).await
+        }
         TrainVerb::Collect(arguments) => collect(session, output, arguments).await,
         TrainVerb::Label(arguments) if arguments.dry_run => labels::forecast(output, arguments),
         TrainVerb::Label(arguments) => labels::label(session, output, arguments).await,
@@ -81,8 +83,8 @@ async fn tried(session: &Session, output: Output, question: &str) -> anyhow::Res
     Ok(0)
 }
 
-fn forecast(output: Output, arguments: &Collect) -> anyhow::Result<u8> {
-    let forecast = train_forecast(&arguments.request(&|_| {}))?;
+async fn forecast(session: &Session, output: Output, arguments: &Collect) -> anyhow::Result<u8> {
+    let forecast = train_forecast(session, &arguments.request(&|_| {})).await?;
     if output.json {
         return say_json(&forecast);
     }
@@ -92,6 +94,9 @@ fn forecast(output: Output, arguments: &Collect) -> anyhow::Result<u8> {
         format!("{questions} questions; typically {typical} calls, at most {most}"),
         format!("{questions} 个问题；通常 {typical} 次调用，最多 {most} 次"),
     );
+    if let Some(runs) = &forecast.runs {
+        of_runs(output, runs);
+    }
     nothing_done(output);
     Ok(0)
 }
@@ -119,6 +124,9 @@ async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyh
             format!("{questions} 个问题中有 {right} 个得到正确的轨迹；共尝试 {trajectories} 次"),
         );
         say(&bill(&response.spent).of(output.language));
+        if let Some(runs) = &response.runs {
+            of_runs(output, runs);
+        }
         if 0 < failed {
             output.note(
                 format!("{failed} attempts failed; run again to retry them"),
@@ -139,6 +147,44 @@ async fn collect(session: &Session, output: Output, arguments: &Collect) -> anyh
         }
         None if !is_whole => Ok(exit::INCOMPLETE),
         None => Ok(0),
+    }
+}
+
+/// The kept runs that were read, and why some are left out.
+fn of_runs(output: Output, runs: &CollectedRuns) {
+    let CollectedRuns { read, earlier, used, left_out } = runs;
+    let unused: usize = left_out.values().sum();
+    output.say(
+        format!("{read} kept runs: {used} used, {earlier} collected earlier, {unused} left out"),
+        format!("{read} 个已保存的运行：采用 {used} 个，先前已收集 {earlier} 个，略去 {unused} 个"),
+    );
+    for (reason, count) in left_out {
+        let (english, chinese) = why(*reason);
+        output.note(format!("left out, {count}: {english}"), format!("略去 {count} 个：{chinese}"));
+    }
+}
+
+/// Why runs are left out, and what to do about it.
+fn why(reason: TrainUnused) -> (&'static str, &'static str) {
+    match reason {
+        TrainUnused::NotAnswered => ("they have no answer", "没有回答"),
+        TrainUnused::Unknown => (
+            "nothing decides whether the answer is right; use `pikerag feedback accept RUN`, `correct` or `reject`, or `--questions FILE`",
+            "无从判断回答是否正确；请用 `pikerag feedback accept RUN`、`correct` 或 `reject`，或用 `--questions FILE`",
+        ),
+        TrainUnused::NoSteps => (
+            "they did not select passages by sub-questions of the question, as `--method kar3` with a model does",
+            "没有按问题的子问题选择段落；带模型的 `--method kar3` 会这样做",
+        ),
+        TrainUnused::Gone => (
+            "they selected passages that the base no longer has; ask again",
+            "所选段落已不在知识库中；请重新提问",
+        ),
+        TrainUnused::NoAnswers => (
+            "their sub-questions have no answers; set a model for the role `answer`",
+            "子问题没有回答；请为角色 `answer` 设置模型",
+        ),
+        TrainUnused::NotDrawn => ("their questions are beyond `--limit`", "其问题超出 `--limit`"),
     }
 }
 
