@@ -1,12 +1,12 @@
 //! Tests that collecting stops, is killed and resumes without a repeated call, keeps its budget, replays without a
-//! network, and that its exports have the form that trainers read.
+//! network, reads kept runs once each, and that its exports have the form that trainers read.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;
 
 use pikerag_test_support::{Faults, Server, Sizes, World, full_oracle};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
 
@@ -14,10 +14,15 @@ use crate::common::{Place, good_stub};
 const COLLECT: [&str; 8] =
     ["train", "collect", "--questions", "questions.jsonl", "--out", "made", "--attempts", "1"];
 
-/// A base of a small world, with twenty questions.
+/// A small world with twenty questions.
+fn world() -> World {
+    World::generate(5, Sizes { paragraphs: 60, questions: 20 })
+}
+
+/// A base of the small world.
 fn indexed(stub: &Server) -> Place {
     let place = Place::with(stub);
-    let world = World::generate(5, Sizes { paragraphs: 60, questions: 20 });
+    let world = world();
     place.write("corpus.jsonl", world.corpus());
     place.write("questions.jsonl", world.questions());
     place.run_to(0, &["index", "corpus.jsonl"]);
@@ -102,7 +107,7 @@ fn exports_hold_t_plus_1_examples_and_leave_evaluation_questions_out() {
     let trajectories = lines(&place, "made/trajectories.jsonl");
     let evaluation = trajectories.iter().find(|one| one["is_right"] == true).unwrap();
     let evaluation = evaluation["question"].as_str().unwrap();
-    let held = serde_json::json!({"id": "1", "question": evaluation, "answers": ["x"]});
+    let held = json!({"id": "1", "question": evaluation, "answers": ["x"]});
     place.write("held.jsonl", format!("{held}\n"));
     let export = |format: &str, out: &str| {
         let words = format!(
@@ -111,7 +116,7 @@ fn exports_hold_t_plus_1_examples_and_leave_evaluation_questions_out() {
         place.run_to(0, &words.split(' ').collect::<Vec<_>>()).json()
     };
     let card = &export("trl", "trl")["card"];
-    assert_eq!(card["leaks"], serde_json::json!([1, 0]));
+    assert_eq!(card["leaks"], json!([1, 0]));
     let is_right = |one: &&Value| one["is_right"] == true && one["question"] != evaluation;
     let right: Vec<&Value> = trajectories.iter().filter(is_right).collect();
     let expected: usize = right.iter().map(|one| steps(one).len() + 1).sum();
@@ -209,4 +214,100 @@ fn labels_of_the_modules_of_ra_isf() {
         let refused = place.run_to(1, &export);
         assert!(refused.stderr.contains("apart"), "{}", refused.stderr);
     }
+/// Asks by Algorithm 1 as printed, with at most `n` rounds; the name of the run.
+#[expect(clippy::unwrap_used, reason = "only tests call it")]
+fn asked(place: &Place, question: &str, n: usize) -> String {
+    place.write("pikerag.toml", format!("[methods]\nn = {n}\n"));
+    let asked = place.run_to(0, &["--json", "ask", "--method", "kar3-paper", question]).json();
+    asked["run"].as_str().unwrap().to_owned()
+}
+
+fn from_runs(place: &Place, out: &str, more: &[&str]) -> Value {
+    let collect = ["--json", "train", "collect", "--from", "runs", "--out", out];
+    place.run_to(0, &[&collect[..], more].concat()).json()
+}
+
+#[test]
+fn judged_runs_become_trajectories_and_preferences() {
+    let stub = good_stub();
+    let place = indexed(&stub);
+    let world = world();
+    let (question, answer) = world.question(2);
+    let worse = asked(&place, question, 1);
+    let better = asked(&place, question, 5);
+    asked(&place, world.question(3).0, 5);
+    place.run_to(0, &["feedback", "reject", &worse, "--by", "Ada"]);
+    place.run_to(0, &["feedback", "accept", &better, "--by", "Ada"]);
+    let forecast = from_runs(&place, "kept", &["--dry-run"]);
+    // An answer for each step: one of the worse run, two of the better one.
+    assert_eq!((&forecast["questions"], &forecast["most_calls"]), (&json!(1), &json!(3)));
+    assert!(!place.path("kept").exists());
+    // Algorithm 1 does not answer sub-questions, and without a model nothing else does.
+    let offline = from_runs(&place, "kept", &["--offline"]);
+    assert_eq!(offline["runs"]["left_out"], json!({ "no_answers": 2, "unknown": 1 }));
+    assert_eq!(offline["card"]["trajectories"], 0);
+
+    let made = from_runs(&place, "kept", &[]);
+    let runs = json!({ "read": 3, "earlier": 0, "used": 2, "left_out": { "unknown": 1 } });
+    assert_eq!(made["runs"], runs);
+    assert_eq!(made["card"]["origins"], json!({ "run": 1 }));
+    assert_eq!(made["spent"]["calls"], 3, "the calls of the runs themselves do not count again");
+    let kept = lines(&place, "kept/trajectories.jsonl");
+    assert_eq!(kept.len(), 2);
+    for (number, (run, is_right)) in [(&worse, false), (&better, true)].into_iter().enumerate() {
+        let one = &kept[number];
+        assert_eq!((&one["run"], &one["attempt"]), (&json!(run), &json!(number)));
+        assert_eq!((&one["is_right"], &one["labels"]), (&json!(is_right), &json!([answer])));
+        assert_eq!(steps(one).len(), number + 1, "{one:#}");
+        assert!(steps(one).iter().all(|step| step["answer"] != "" && step["document"] != ""));
+    }
+
+    // Later collections add new runs only.
+    let requests = stub.received().requests();
+    let again = from_runs(&place, "kept", &[]);
+    let runs = json!({ "read": 3, "earlier": 2, "used": 0, "left_out": { "unknown": 1 } });
+    assert_eq!(again["runs"], runs);
+    assert_eq!(stub.received().requests(), requests);
+    assert_eq!(lines(&place, "kept/trajectories.jsonl"), kept);
+
+    let export = "--json train export kept --out data --held-out 0";
+    let export = place.run_to(0, &export.split(' ').collect::<Vec<_>>()).json();
+    let parts = json!({ "questions": 1, "examples": 3, "preferences": 1 });
+    assert_eq!(export["card"]["parts"]["train"], parts, "{export:#}");
+    assert!(place.read("data/card.md").contains("kept runs: 1"));
+}
+
+/// Labels decide on runs that nobody has judged, and several runs of a labelled question share its identifier.
+#[test]
+fn labels_decide_on_kept_runs() {
+    let stub = good_stub();
+    let place = indexed(&stub);
+    let world = world();
+    let (question, answer) = world.question(2);
+    asked(&place, question, 1);
+    asked(&place, question, 5);
+    let nothing = from_runs(&place, "nothing", &[]);
+    assert_eq!(nothing["runs"]["left_out"], json!({ "unknown": 2 }));
+    let with_labels = ["--questions", "questions.jsonl", "--right", "contains"];
+    let made = from_runs(&place, "labelled", &with_labels);
+    assert_eq!((&made["runs"]["used"], &made["runs"]["left_out"]), (&json!(2), &json!({})));
+    assert_eq!((&made["card"]["questions"], &made["card"]["right"]), (&json!(1), &json!(1)));
+    let kept = lines(&place, "labelled/trajectories.jsonl");
+    assert!(kept.iter().all(|one| one["labels"] == json!([answer])));
+    assert_eq!(kept[0]["item"], kept[1]["item"]);
+    assert!(kept[0]["item"].as_str().unwrap().starts_with('Q'), "{:#}", kept[0]);
+    // The second run is right, with its own number.
+    assert_eq!((&kept[0]["is_right"], &kept[1]["is_right"]), (&json!(false), &json!(true)));
+    assert_eq!((&kept[0]["attempt"], &kept[1]["attempt"]), (&json!(0), &json!(1)));
+}
+
+#[test]
+fn arguments_of_other_sources_are_refused() {
+    let place = Place::new();
+    let judge = "train collect --from runs --right judge --out kept";
+    let judge = place.run_to(2, &judge.split(' ').collect::<Vec<_>>());
+    assert!(judge.stderr.contains("--right contains"), "{}", judge.stderr);
+    let missing = place.run_to(2, &["train", "collect", "--out", "kept"]);
+    assert!(missing.stderr.contains("--questions FILE"), "{}", missing.stderr);
+    assert!(!place.path("kept").exists());
 }
