@@ -238,8 +238,8 @@ fn pair(candidate: &Candidate) -> Pair {
 /// The document of a chunk that the answer was written from; empty for another chunk.
 fn document(run: &RunRecord, chunk: ChunkId) -> String {
     let read = run.answer.iter().flat_map(|answer| &answer.context.chunks);
-    let mut read = read.map(|held| &held.chunk).filter(|held| held.id == chunk);
-    read.next().map_or_else(String::new, |held| held.uri.clone())
+    let read = read.map(|held| &held.chunk).find(|held| held.id == chunk);
+    read.map_or_else(String::new, |held| held.uri.clone())
 }
 
 #[cfg(test)]
