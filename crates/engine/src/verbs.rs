@@ -103,8 +103,8 @@ pub use self::tags::{
 pub use self::train::{
     AgreeRequest, AgreeResponse, CollectForecast, CollectRequest, CollectResponse, CollectedRuns,
     LabelForecast, LabelRequest, LabelResponse, TABLE_4, TrainExportRequest, TrainExportResponse,
-    TrainFrom, TriedProposer, train_agree, train_collect, train_export, train_forecast, train_label,
-    train_label_forecast, train_recipe, train_use,
+    TrainFrom, TriedProposer, train_agree, train_collect, train_export, train_forecast,
+    train_label, train_label_forecast, train_recipe, train_use,
 };
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};

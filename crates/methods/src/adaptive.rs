@@ -62,8 +62,8 @@ pub enum Decomposer {
     /// The reading round itself.
     #[default]
     Reader,
-    /// A trained proposer, the model of the role `propose`: one more call after a round, and one that answers the
-    /// sub-question before it. Where it needs no further sub-question, those of the round are searched.
+    /// A trained proposer, the model of the role `propose`: a call for each sub-question, and one that answers it before
+    /// the next. Where it has no further sub-question, those of the round are searched.
     Trained,
 }
 
@@ -139,8 +139,11 @@ impl MethodParams for Params {
             calls: 1.7,
             most_calls: match params.decomposer {
                 Decomposer::Reader => params.looks.get() as u64 + 1,
-                // After each round but the last a proposal; after each but the first two an answer, too.
-                Decomposer::Trained => 3 * params.looks.get() as u64,
+                // After each round but the last: proposals, and an answer to each of them but the last.
+                Decomposer::Trained => {
+                    let (looks, lookups) = (params.looks.get() as u64, params.lookups as u64);
+                    looks + 1 + 2 * lookups * (looks - 1)
+                }
             },
             chunks: 6.0,
             most_chunks: params.chunks as u64
@@ -292,22 +295,13 @@ impl Solving<'_> {
         missing: &[String],
         shown: &[usize],
     ) -> Result<Option<Vec<usize>>, SolveError> {
-        let trained = match self.params.decomposer {
-            Decomposer::Reader => None,
-            Decomposer::Trained => {
-                let (trained, findings) = (&mut self.trained, &self.findings);
-                let next = trained.next(self.ports, run, self.question, findings).await?;
-                next.filter(|next| !findings.has_tried(next))
-            }
-        };
-        let is_trained = trained.is_some();
-        let wanted = match trained {
-            Some(next) => vec![next],
-            None => {
-                let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
-                wanted.take(self.params.lookups).cloned().collect()
-            }
-        };
+        if self.params.decomposer == Decomposer::Trained
+            && let Some(new) = self.search_trained(run, number, shown).await?
+        {
+            return Ok(Some(new));
+        }
+        let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
+        let wanted: Vec<String> = wanted.take(self.params.lookups).cloned().collect();
         let wanted = run.proposed(number, String::new(), wanted)?;
         if wanted.is_empty() {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingProposed });
@@ -315,14 +309,36 @@ impl Solving<'_> {
         }
         let new =
             look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
-        if let (true, Some(asked)) = (is_trained, wanted.first()) {
-            self.trained.found(asked.clone(), &new);
-        }
         if new.iter().all(|number| shown.contains(number)) {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
             return Ok(None);
         }
         Ok(Some(new))
+    }
+
+    /// Searches for the sub-questions of a trained proposer, until one finds passages that were not just `shown`: the
+    /// others are answered from what was shown. `None` where it has no further sub-question.
+    async fn search_trained(
+        &mut self,
+        run: &mut Run,
+        number: usize,
+        shown: &[usize],
+    ) -> Result<Option<Vec<usize>>, SolveError> {
+        for _ in 0..self.params.lookups {
+            let next = self.trained.next(self.ports, run, self.question, &self.findings).await?;
+            let next = next.filter(|next| !self.findings.has_tried(next));
+            let Some(next) = next else { break };
+            let wanted = run.proposed(number, String::new(), vec![next])?;
+            let new =
+                look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
+            if let Some(asked) = wanted.into_iter().next() {
+                self.trained.found(asked, &new);
+            }
+            if new.iter().any(|number| !shown.contains(number)) {
+                return Ok(Some(new));
+            }
+        }
+        Ok(None)
     }
 
     /// Ends with the answer of the rounds, or reads their passages once more.

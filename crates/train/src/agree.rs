@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::label::{Labelled, Module};
 
 // One word; more for reasoning models.
-const CONSISTENT: Prompt =
-    Prompt::new(Role::Judge, include_str!("prompts/consistent.md"), 1024);
+const CONSISTENT: Prompt = Prompt::new(Role::Judge, include_str!("prompts/consistent.md"), 1024);
 
 /// A share of verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

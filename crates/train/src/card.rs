@@ -183,7 +183,9 @@ fn lines_of_labels(counts: &LabelCounts) -> Vec<(&'static str, String)> {
         ("know", format!("the model knows {known} answers, and {unknown} not")),
         (
             "relevant",
-            format!("{relevant} passages are relevant, {others} are not, {unlabelled} have no label"),
+            format!(
+                "{relevant} passages are relevant, {others} are not, {unlabelled} have no label"
+            ),
         ),
         ("decompose", format!("{decomposed} questions have sub-questions, {whole} have none")),
     ]

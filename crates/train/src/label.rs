@@ -8,8 +8,8 @@ use pikerag_eval::metrics::Scores;
 use pikerag_eval::runner::ends_every_answer;
 use pikerag_knowledge::{Role, Spent, error_chain};
 use pikerag_methods::ra_isf::modules::{
-    decompose_prompt, decompose_reply, know_prompt, know_reply, parts, passage_text,
-    relevant_each, relevant_prompt, relevant_reply,
+    decompose_prompt, decompose_reply, know_prompt, know_reply, parts, passage_text, relevant_each,
+    relevant_prompt, relevant_reply,
 };
 use pikerag_methods::retrieval::look_up;
 use pikerag_methods::unaided::recall;
@@ -161,8 +161,7 @@ async fn one(
     let question = item.asked();
     // A.1.
     if let Some(recalled) = recall(ports, run, &question, "").await? {
-        let verdict =
-            verdict(ports, item, &recalled.answer, params.right, &mut made.spent).await?;
+        let verdict = verdict(ports, item, &recalled.answer, params.right, &mut made.spent).await?;
         (made.scores, made.knows) = (verdict.scores, verdict.is_right);
         made.answer = recalled.answer;
     }
@@ -303,8 +302,8 @@ mod tests {
         let relevant = of(Module::Relevant);
         let replies: Vec<&str> = relevant.iter().map(|one| one.completion.as_str()).collect();
         let [yes, no] = [
-            "{\"paragraph_idx\":[1],\"thinking\":\"\"}",
-            "{\"paragraph_idx\":null,\"thinking\":\"\"}",
+            "{\"thinking\": \"\", \"paragraph_idx\": [1]}",
+            "{\"thinking\": \"\", \"paragraph_idx\": null}",
         ];
         // The passage without a label gives none.
         assert_eq!(replies, [yes, no]);

@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(first.chosen.as_ref().unwrap().thinking, "Needed.");
         assert_eq!((trajectory.origin, trajectory.run), (Origin::Run, Some(RunId(text("k3")))));
         assert_eq!((trajectory.is_right, trajectory.scores.em), (true, 1.0));
-        assert_eq!(trajectory.spent.calls, 0);
+        assert_eq!(trajectory.spent.calls(), 0);
     }
 
     /// The proposer's own question is searched and answered; the atom is only what was found.

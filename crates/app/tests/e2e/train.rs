@@ -214,6 +214,8 @@ fn labels_of_the_modules_of_ra_isf() {
         let refused = place.run_to(1, &export);
         assert!(refused.stderr.contains("apart"), "{}", refused.stderr);
     }
+}
+
 /// Asks by Algorithm 1 as printed, with at most `n` rounds; the name of the run.
 #[expect(clippy::unwrap_used, reason = "only tests call it")]
 fn asked(place: &Place, question: &str, n: usize) -> String {
@@ -251,7 +253,10 @@ fn judged_runs_become_trajectories_and_preferences() {
     let runs = json!({ "read": 3, "earlier": 0, "used": 2, "left_out": { "unknown": 1 } });
     assert_eq!(made["runs"], runs);
     assert_eq!(made["card"]["origins"], json!({ "run": 1 }));
-    assert_eq!(made["spent"]["calls"], 3, "the calls of the runs themselves do not count again");
+    assert_eq!(
+        made["spent"]["by_role"]["answer"][0], 3,
+        "the calls of the runs themselves do not count again"
+    );
     let kept = lines(&place, "kept/trajectories.jsonl");
     assert_eq!(kept.len(), 2);
     for (number, (run, is_right)) in [(&worse, false), (&better, true)].into_iter().enumerate() {

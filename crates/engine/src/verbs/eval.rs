@@ -363,10 +363,8 @@ fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>
 /// The parameters of methods on one line, which distinguishes runs.
 fn parameters_line(settings: &Settings) -> String {
     let mut line = format!("{:?}", settings.methods);
-    let files = [
-        ("skr_examples", &settings.skr_examples),
-        ("demonstrations", &settings.demonstrations),
-    ];
+    let files =
+        [("skr_examples", &settings.skr_examples), ("demonstrations", &settings.demonstrations)];
     for (name, path) in files {
         if let Some(path) = path {
             let _ = write!(line, ", {name}: {}", path.display());

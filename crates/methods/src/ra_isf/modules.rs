@@ -56,8 +56,8 @@ pub fn know_reply(knows: bool) -> String {
 
 /// The reply of `M_rel` about one passage as a model writes it. Its reason stays empty, because labels have none.
 pub fn relevant_reply(is_relevant: bool) -> String {
-    let numbers = is_relevant.then_some([1]);
-    json!({ "thinking": "", "paragraph_idx": numbers }).to_string()
+    let numbers = if is_relevant { "[1]" } else { "null" };
+    format!("{{\"thinking\": \"\", \"paragraph_idx\": {numbers}}}")
 }
 
 /// The reply of `M_decom` as a model writes it.

@@ -53,13 +53,17 @@ const SUMMARIES: [(&str, &str); 48] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 37] = [
+const MEANINGS: [(&str, &str); 38] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
     ("lookups", "每轮之后检索的子问题数上限"),
     ("lookup_chunks", "每个子问题检索的文本块数上限"),
     ("reader", "由谁写出回答：阅读轮次本身、再一次调用，或按该模型已表现出的能力"),
+    (
+        "decomposer",
+        "阅读轮次之后的子问题由谁提出：阅读轮次本身（reader），或角色 `propose` 的训练过的模型（trained）",
+    ),
     ("chunks", "检索的文本块数上限"),
     ("context_tokens", "所读文本块的 Token 上限"),
     ("depth", "问题最多拆分的层数（D_th）"),

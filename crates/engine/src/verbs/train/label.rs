@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use pikerag_eval::datasets::{self, Item};
 use pikerag_knowledge::{Role, Spent};
 use pikerag_methods::Ports;
+use pikerag_train::Right;
 use pikerag_train::agree::{Agreement, agreement};
 use pikerag_train::label::{LabelCounts, LabelParams, Labelled, Module, label};
 use pikerag_train::split::{Apart, Part, split};
-use pikerag_train::Right;
 use serde::Serialize;
 
 use super::each::Each;
@@ -257,10 +257,7 @@ async fn agreed(session: &Session, request: &AgreeRequest<'_>) -> Result<AgreeRe
 }
 
 /// The models of roles by the names of the roles.
-fn names(
-    ports: &Ports,
-    roles: impl Iterator<Item = Role>,
-) -> Result<BTreeMap<String, String>> {
+fn names(ports: &Ports, roles: impl Iterator<Item = Role>) -> Result<BTreeMap<String, String>> {
     let mut names = BTreeMap::new();
     for role in roles {
         let model = ports.models.need(role).map_err(EngineError::from)?.name().to_owned();
