@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::libraries::library;
+use crate::own::own;
 
 /// What the system says of files and connections. Other kinds keep its words.
 pub fn system(error: &io::Error) -> String {
@@ -41,6 +42,10 @@ pub fn foreign(english: &str) -> String {
         (" cannot do this", "{} 不支持此操作"),
         (" sent a reply that breaks the protocol", "{} 的回复不符合协议"),
     ];
+    let withheld = "; not sent here because it was given for another address: ";
+    if let Some((refusal, keys)) = english.split_once(withheld) {
+        return format!("{}；以下密钥是为别的地址设置的，没有发送到这里：{keys}", foreign(refusal));
+    }
     for (begin, chinese) in begins {
         if let Some(rest) = english.strip_prefix(begin) {
             return format!("{chinese}{rest}");
@@ -74,7 +79,7 @@ pub fn foreign(english: &str) -> String {
         UNPRICED => {
             "金额上限需要该模型每百万 Token 的价格（免费则为 0）：请给出价格，或改为限制 Token 数或调用次数"
         }
-        other => return library(other).unwrap_or_else(|| other.to_owned()),
+        other => return own(other).or_else(|| library(other)).unwrap_or_else(|| other.to_owned()),
     };
     words.to_owned()
 }
@@ -154,6 +159,11 @@ mod tests {
             assert_eq!(chinese_reason(english), chinese);
         }
         assert_eq!(foreign("its header is damaged"), "文件头已损坏");
+        let withheld = "http://a refused the request; not sent here because it was given for another address: KEY";
+        assert_eq!(
+            foreign(withheld),
+            "http://a 拒绝了请求；以下密钥是为别的地址设置的，没有发送到这里：KEY"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod language;
 mod libraries;
 mod notes;
 mod numbers;
+mod own;
 mod plans;
 mod problems;
 mod prospects;

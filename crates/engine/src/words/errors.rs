@@ -209,6 +209,14 @@ fn solve(error: &SolveError) -> String {
             format!("事件 {seq} 与当时不同：知识库或设置已改变")
         }
         SolveError::UnfitChange { seq, wanted } => {
+            let wanted = match *wanted {
+                "sub-questions" => "子问题",
+                "the number of a candidate" => "候选的编号",
+                "the name of a class" => "类型的名称",
+                "a verdict" => "一个判断",
+                "text" => "文字",
+                other => other,
+            };
             format!("对事件 {seq} 的改动不适用；需要：{wanted}")
         }
         SolveError::NoCandidate { index, candidates } => {

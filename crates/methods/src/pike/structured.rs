@@ -11,7 +11,7 @@ use crate::run::Run;
 use crate::structure::{Found, Wanted, can_structure, structure};
 use pikerag_records::inquiry::{Form, Inquiry};
 
-/// For each thing that lacks what the figure needs, this many must have it; with fewer, no figure is given.
+/// For each thing that lacks what the figure needs, this many must fit the question; with fewer, no figure is given.
 const UNKNOWN: usize = 2;
 
 /// The figure, with what may be missing from it; else why there is none, where something was tried.
