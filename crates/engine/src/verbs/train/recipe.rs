@@ -6,12 +6,14 @@ use std::path::Path;
 use crate::error::{EngineError, Result};
 
 /// The files of the recipe.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 13] = [
     ("README.md", include_str!("../../../../../recipes/README.md")),
+    ("check.py", include_str!("../../../../../recipes/check.py")),
     ("converter.txt", include_str!("../../../../../recipes/converter.txt")),
     ("curve.py", include_str!("../../../../../recipes/curve.py")),
     ("evaluate.py", include_str!("../../../../../recipes/evaluate.py")),
     ("from_gguf.py", include_str!("../../../../../recipes/from_gguf.py")),
+    ("readers.py", include_str!("../../../../../recipes/readers.py")),
     ("requirements.txt", include_str!("../../../../../recipes/requirements.txt")),
     ("rows.py", include_str!("../../../../../recipes/rows.py")),
     ("run.py", include_str!("../../../../../recipes/run.py")),
