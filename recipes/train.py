@@ -3,10 +3,12 @@
 
 Defaults are those of PIKE-RAG §6.4: LoRA r 16 and alpha 64, learning rate 1.5e-5, three seeds, else TRL's defaults.
 Each seed gets OUT/seed-N/ with the adapter, the merged weights and log.jsonl; OUT/ gets loss.svg and summary.json.
+A run with the same options continues: it keeps the finished seeds in OUT.
 """
 
 import argparse
 import gc
+import hashlib
 import json
 import math
 import os
@@ -21,6 +23,7 @@ from from_gguf import BASE, link_or_copy
 from rows import data_file, rows
 
 FIRST_SEED = 42  # TRL's default
+RECORD = "run.json"  # of a finished seed
 
 
 def arguments() -> argparse.Namespace:
@@ -35,6 +38,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--max-steps", type=int, default=-1, help="end after N steps instead of the epochs")
     parser.add_argument("--batch", type=int, default=8, help="rows in a step (8)")
     parser.add_argument("--max-length", type=int, default=1024, help="tokens of a row (1024)")
+    parser.add_argument("--validations", type=int, default=5, help="in a run, with its begin and end (5)")
+    parser.add_argument("--recompute", action="store_true", help="less memory, more time; always on with a GPU")
+    parser.add_argument("--fresh", action="store_true", help="train finished seeds again")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32", help="of the base weights")
     return parser.parse_args()
 
@@ -60,13 +66,17 @@ def lora() -> Any:
 
 
 def settings(options: argparse.Namespace, folder: Path, seed: int, n_rows: int, is_evaluated: bool) -> Any:
-    """TRL's settings; everything that is not named here keeps its default."""
+    """TRL's settings; everything that is not named here keeps its default. TRL pads a batch to its longest row."""
     import torch
     from trl import DPOConfig, SFTConfig
 
-    config = SFTConfig if options.kind == "sft" else DPOConfig
+    has_gpu = torch.cuda.is_available()
     steps = options.max_steps if options.max_steps > 0 else math.ceil(n_rows / options.batch) * options.epochs
-    return config(
+    # Rows of similar length share a batch, so that fewer tokens are padding. DPO's rows have no single length.
+    # With this order, `data_seed` draws the batches of the validation alone: all seeds have the same ones.
+    grouped = {"train_sampling_strategy": "group_by_length", "data_seed": FIRST_SEED}
+    is_sft = options.kind == "sft"
+    return (SFTConfig if is_sft else DPOConfig)(
         output_dir=str(folder),
         seed=seed,
         learning_rate=options.learning_rate,
@@ -77,14 +87,18 @@ def settings(options: argparse.Namespace, folder: Path, seed: int, n_rows: int, 
         max_length=options.max_length,
         model_init_kwargs={"dtype": options.dtype},
         # TRL's default is mixed precision, which most CPUs run more slowly than 32 bits.
-        bf16=torch.cuda.is_available() and torch.cuda.is_bf16_supported(),
+        bf16=has_gpu and torch.cuda.is_bf16_supported(),
+        # TRL's default runs each layer forward a second time, to save memory.
+        activation_checkpointing=has_gpu or options.recompute,
         logging_steps=max(1, min(10, int(steps) // 20)),
+        # transformers adds a validation after the last step.
         eval_strategy="steps" if is_evaluated else "no",
-        eval_steps=max(1, int(steps) // 10),
-        eval_on_start=is_evaluated,
-        dataloader_pin_memory=torch.cuda.is_available(),
+        eval_steps=math.ceil(steps / max(1, options.validations - 1)),
+        eval_on_start=is_evaluated and 1 < options.validations,
+        dataloader_pin_memory=has_gpu,
         save_strategy="no",
         report_to="none",
+        **(grouped if is_sft else {}),
     )
 
 
@@ -134,6 +148,7 @@ def train(options: argparse.Namespace, seed: int, train_rows: list[Any], valid_r
 
     folder = options.out / f"seed-{seed}"
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).unlink(missing_ok=True)
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     tokenizer = AutoTokenizer.from_pretrained(options.model)
@@ -156,7 +171,36 @@ def train(options: argparse.Namespace, seed: int, train_rows: list[Any], valid_r
     line = {"seed": seed, "minutes": round(minutes, 2), "peak_gb": round(peak_gigabytes(), 2)}
     del trainer
     gc.collect()
-    return {**line, **ends(folder / "log.jsonl"), "merged": str(folder / "merged")}
+    line |= {**ends(folder / "log.jsonl"), "merged": str(folder / "merged")}
+    # A seed without this file is trained again.
+    record = {"settings": given_settings(options), "line": line}
+    (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return line
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The options and data that the weights of a seed depend on."""
+    given = dict(vars(options))
+    if (model := Path(options.model)).exists():
+        given["model"] = str(model.resolve())
+    files = [data_file(options.data, part, options.kind) for part in ("train", "valid")]
+    given["data"] = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
+    return {name: value for name, value in given.items() if name not in ("out", "seeds", "fresh")}
+
+
+def finished(options: argparse.Namespace, seed: int) -> dict[str, Any] | None:
+    """The summary's line of a seed that an earlier run finished; exits if that run had other settings."""
+    record = options.out / f"seed-{seed}" / RECORD
+    if options.fresh or not record.exists():
+        return None
+    run = json.loads(record.read_text(encoding="utf-8"))
+    given = given_settings(options)
+    other = [name for name in given if run["settings"].get(name) != given[name]]
+    if other:
+        raise SystemExit(
+            f"{record.parent}: trained with another {', '.join(other)}; use another --out, or --fresh to train again"
+        )
+    return run["line"] | {"merged": str(record.parent / "merged")}
 
 
 def merge(model: Any, tokenizer: Any, base: str, folder: Path) -> None:
@@ -199,11 +243,14 @@ def main() -> None:
     valid = data_file(options.data, "valid", options.kind)
     if not valid.is_file():
         print(f"{valid}: no such file; training runs without a validation loss")
-    valid_rows = rows(options.data, "valid", options.kind) if valid.is_file() else []
+    is_validated = valid.is_file() and 0 < options.validations
+    valid_rows = rows(options.data, "valid", options.kind) if is_validated else []
     options.out.mkdir(parents=True, exist_ok=True)
     runs: list[dict[str, Any]] = []
     for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):
-        runs.append(train(options, seed, train_rows, valid_rows))
+        run = finished(options, seed)
+        print(f"seed {seed}: {'finished by an earlier run' if run else 'training'}", flush=True)
+        runs.append(run or train(options, seed, train_rows, valid_rows))
         print(json.dumps(runs[-1]), flush=True)
         summarize(options, runs)
 
