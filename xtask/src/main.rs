@@ -1,6 +1,6 @@
 //! Runs the project's tasks: `cargo xtask check` is the whole CI, `cargo xtask tidy` checks the
-//! project's own rules. Other commands measure, fuzz, begin a method, write pages and pack a
-//! release.
+//! project's own rules. Other commands measure, fuzz, begin a method, write pages, pack a
+//! release and test the training recipe.
 
 #![expect(
     clippy::print_stdout,
@@ -23,6 +23,7 @@ mod fuzz;
 mod new_method;
 mod program;
 mod tidy;
+mod train;
 mod web;
 
 const USAGE: &str = "\
@@ -36,7 +37,8 @@ usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and
        cargo xtask dist             builds and packs a release
        cargo xtask wheel            builds a wheel, for pip
        cargo xtask web [--check]    builds the page, or checks that the committed one is current
-       cargo xtask COMMAND --help   more on one of the last six, or docs";
+       cargo xtask train-check      tests the training recipe, in minutes
+       cargo xtask COMMAND --help   more on one of the last seven, or docs";
 
 fn main() -> ExitCode {
     match run() {
@@ -66,6 +68,7 @@ fn run() -> Result<()> {
         ["new-method", name] => new_method::new_method(&root()?, name),
         ["dist", arguments @ ..] => dist::dist(&root()?, arguments),
         ["wheel", arguments @ ..] => dist::wheel(&root()?, arguments),
+        ["train-check", arguments @ ..] => train::check(&root()?, arguments),
         ["web"] => web::build(&root()?),
         ["web", "--check"] => web::check(&root()?, &program::target_folder(&root()?)?),
         _ => bail!("no such task: `{}`\n{USAGE}", arguments.join(" ")),
@@ -83,6 +86,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
         ["dist", "--help" | "-h"] => Some(dist::HELP),
         ["wheel", "--help" | "-h"] => Some(dist::WHEEL_HELP),
         ["web", "--help" | "-h"] => Some(web::HELP),
+        ["train-check", "--help" | "-h"] => Some(train::HELP),
         _ => None,
     }
 }
