@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -50,8 +51,9 @@ def step(name, command, wanted=None, code=0, **variables):
         found = ended(name, process, began)
         output.seek(0)
         text = output.read()
-    shown = [line.rsplit("\r", 1)[-1] for line in text.split("\n")]
-    print("\n".join(line for line in shown if line.strip() and "it/s" not in line)[-3000:], flush=True)
+    # Without bars of progress, which end with their speed.
+    shown = [line for line in re.split(r"[\r\n]", text) if line.strip() and not re.search(r"(it|examples)/s\b|s/it\b", line)]
+    print("\n".join(shown)[-3000:], flush=True)
     if found != code or (wanted and wanted not in text):
         fail(f"{name}: exit code {found}, {code} expected" + (f", with {wanted!r} in the output" if wanted else ""))
 

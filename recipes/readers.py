@@ -105,6 +105,7 @@ def with_trl(path: Path, is_pair: bool, tokenizer: Any) -> list[tuple[str, list[
     with tempfile.TemporaryDirectory() as cache:
         rows = load_dataset("json", data_files=str(path), split="train", cache_dir=cache)
         settings = {"output_dir": cache, "max_length": None, "bf16": False, "use_cpu": True, "report_to": "none"}
+        settings["activation_checkpointing"] = False  # TRL's default of this setting prints a warning.
         given = {"model": LlamaForCausalLM(config), "train_dataset": rows, "processing_class": tokenizer}
         if is_pair:
             trainer = DPOTrainer(args=DPOConfig(**settings), ref_model=LlamaForCausalLM(config), **given)
