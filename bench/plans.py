@@ -98,6 +98,7 @@ def main():
     arguments.add_argument("--questions", default="questions.jsonl", choices=["questions.jsonl", "apart.jsonl", "counts.jsonl"])
     arguments.add_argument("--settings", type=pathlib.Path, help="a settings file with a model")
     arguments.add_argument("--sample", type=int, help="only every nth question, so that about this number is asked")
+    arguments.add_argument("--skip", type=int, default=0, help="without the first N of these, which an earlier run asked")
     arguments.add_argument("--at-once", type=int, default=os.cpu_count(), help="questions asked at a time")
     arguments.add_argument("--place", type=pathlib.Path, help="a folder that keeps the bases for a later run; default: a temporary one")
     arguments.add_argument("--replies", type=pathlib.Path, help="a file that takes each reply as a line of JSON")
@@ -108,6 +109,7 @@ def main():
     questions = [json.loads(line) for line in (EXAMPLES / given.questions).read_text(encoding="utf-8").splitlines()]
     if given.sample:
         questions = questions[:: max(1, len(questions) // given.sample)][: given.sample]
+    questions = questions[given.skip :]
     with tempfile.TemporaryDirectory() as folder:
         place = given.place.resolve() if given.place else pathlib.Path(folder)
         place.mkdir(parents=True, exist_ok=True)

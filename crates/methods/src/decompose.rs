@@ -7,7 +7,7 @@ mod next;
 mod propose;
 mod select;
 
-pub use demonstrate::{Demonstration, shown_demonstrations};
+pub use demonstrate::shown_demonstrations;
 pub(crate) use inquire::inquire;
 pub use list::SubQuestions;
 pub use next::{Answered, Next, next_prompt, propose_next};

@@ -42,8 +42,8 @@ pub use fork::Retrace;
 pub use grounds::find_support;
 pub use near::nearest;
 pub use ports::{
-    Certainty, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy, Shares, SolveError,
-    Tables,
+    Certainty, Demonstration, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy,
+    Shares, SolveError, Tables,
 };
 pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};

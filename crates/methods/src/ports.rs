@@ -16,7 +16,6 @@ use tracing::field::Empty;
 use tracing::{Instrument, info_span};
 
 use crate::catalogs::Catalogs;
-use crate::decompose::Demonstration;
 
 /// The models that methods ask.
 #[derive(Clone, Default)]
@@ -79,6 +78,15 @@ pub struct LabelledQuestion {
     pub text: String,
     /// Whether the model knows the answer by itself.
     pub known: bool,
+}
+
+/// A question that was answered right, with the sub-questions that led to the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Demonstration {
+    /// The question.
+    pub question: String,
+    /// Its sub-questions, in order.
+    pub sub_questions: Vec<String>,
 }
 
 /// The measure of a model's certainty.

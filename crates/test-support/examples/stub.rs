@@ -1,5 +1,6 @@
 //! Runs the tests' model server by hand: writes the tests' world into a folder and serves until it
-//! is stopped. `cargo run -p pikerag-test-support --example stub -- FOLDER`. `FOLDER/data` holds a small
+//! is stopped. `cargo run -p pikerag-test-support --example stub -- FOLDER [SEED]`. With a seed it is another world, of
+//! 120 questions over 300 paragraphs. `FOLDER/data` holds a small
 //! data set for each preset of `eval`; `GET /kinds` counts the prompts by kind, `other` for those that
 //! it does not know.
 
@@ -9,13 +10,18 @@ use std::io::{Error, Result};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pikerag_test_support::{Faults, Server, World, full_oracle, write_data_sets};
+use pikerag_test_support::{Faults, Server, Sizes, World, full_oracle, write_data_sets};
 
 fn main() -> Result<()> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
     let folder = folder.ok_or_else(|| Error::other("name the folder to write to"))?;
     std::fs::create_dir_all(&folder)?;
-    let world = World::workload();
+    let seed =
+        std::env::args().nth(2).map(|seed| seed.parse().map_err(Error::other)).transpose()?;
+    let world = match seed {
+        Some(seed) => World::generate(seed, Sizes { paragraphs: 300, questions: 120 }),
+        None => World::workload(),
+    };
     std::fs::write(folder.join("corpus.jsonl"), world.corpus())?;
     std::fs::write(folder.join("questions.jsonl"), world.questions())?;
     write_data_sets(&folder.join("data"));

@@ -2,8 +2,8 @@
 
 use pikerag_baselines::Method;
 use pikerag_knowledge::Role;
+use pikerag_methods::Demonstration;
 use pikerag_methods::adaptive::{Decomposer, Params};
-use pikerag_methods::decompose::Demonstration;
 
 use crate::methods::fixture::*;
 

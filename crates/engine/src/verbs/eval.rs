@@ -3,6 +3,7 @@
 
 mod corpus;
 mod dry_run;
+mod header;
 pub(super) mod plan;
 mod rows;
 mod searches;
@@ -11,7 +12,6 @@ mod served;
 pub use self::dry_run::eval_dry_run;
 pub use self::searches::eval_searches;
 use std::collections::{BTreeMap, HashSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,13 +27,13 @@ use pikerag_store::Base;
 use serde::{Serialize, Serializer};
 
 pub use self::dry_run::{DryRunResponse, Forecast, IndexingForecast};
+use self::header::header;
 use self::plan::{Plan, Set, plan};
-use self::rows::{Header, Rows};
+use self::rows::Rows;
 pub use self::searches::SearchesResponse;
 use super::progress::{OnProgress, Progress};
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Needed, Result};
-use crate::settings::Settings;
 use crate::verbs::eval::corpus::base_of;
 
 /// The methods or searches to measure, and the questions.
@@ -341,49 +341,6 @@ fn is_asked(row: &Row, sets: &[Set], methods: &[(String, Method)]) -> bool {
     let set = sets.iter().find(of_set);
     set.is_some_and(|set| set.items.iter().any(|item| item.id == row.item))
         && methods.iter().any(|(name, _)| *name == row.method)
-}
-
-fn header(settings: &Settings, plan: &Plan, ports: &[Ports], corpus: Vec<String>) -> Header {
-    let embedder = ports.iter().find_map(|ports| ports.embedder.as_ref());
-    Header {
-        questions: plan.sets.iter().map(|set| set.hash.as_str()).collect::<Vec<_>>().join(","),
-        corpus,
-        models: match ports.iter().find_map(|ports| ports.models.reranker.as_ref()) {
-            Some(by) => {
-                let name = by.model.name();
-                format!("{}, rerank: {name} (first {})", models_line(settings), by.first)
-            }
-            None => models_line(settings),
-        },
-        embedder: embedder.map(|embedder| embedder.name().to_owned()),
-        parameters: parameters_line(settings),
-    }
-}
-
-/// The parameters of methods on one line, which distinguishes runs.
-fn parameters_line(settings: &Settings) -> String {
-    let mut line = format!("{:?}", settings.methods);
-    let files =
-        [("skr_examples", &settings.skr_examples), ("demonstrations", &settings.demonstrations)];
-    for (name, path) in files {
-        if let Some(path) = path {
-            let _ = write!(line, ", {name}: {}", path.display());
-        }
-    }
-    line
-}
-
-/// The models in use on one line, which distinguishes runs.
-fn models_line(settings: &Settings) -> String {
-    if settings.offline {
-        return "none".to_owned();
-    }
-    let mut names: Vec<String> = Vec::new();
-    for role in [Role::Atomize, Role::Propose, Role::Select, Role::Answer] {
-        let model = settings.chat(role).map_or("none", |chat| chat.endpoint.model.as_str());
-        names.push(format!("{role}: {model}"));
-    }
-    names.join(", ")
 }
 
 /// Summarizes the rows, and writes the reports to the run's folder.

@@ -4,19 +4,10 @@ use pikerag_knowledge::Question;
 use pikerag_prompt::{one_line, quiet_words};
 
 use crate::near::nearest;
-use crate::ports::{Ports, SolveError};
+use crate::ports::{Demonstration, Ports, SolveError};
 
 /// Examples in a prompt, at most.
 const MOST: usize = 3;
-
-/// A question that was answered right, with the sub-questions that led to the answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Demonstration {
-    /// The question.
-    pub question: String,
-    /// Its sub-questions, in order.
-    pub sub_questions: Vec<String>,
-}
 
 /// The three nearest demonstrations as a prompt shows them, nearest first; empty if there are none. A demonstration of
 /// the question itself is left out, so that training data do not answer it.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use pikerag_methods::decompose::Demonstration;
+use pikerag_methods::Demonstration;
 use pikerag_train::Trajectory;
 use pikerag_train::lines::{TRAJECTORIES, read_lines};
 
