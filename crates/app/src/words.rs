@@ -135,6 +135,9 @@ pub(crate) fn stage(name: &str, language: Language) -> String {
         "declared tag classes" => "处理已声明的标签类别",
         "tag classes" => "归纳标签类别",
         "tags" => "标注标签",
+        "collecting" => "收集轨迹",
+        "labelling" => "标注问题",
+        "comparing" => "与标注比较",
         other => other,
     };
     chinese.to_owned()

@@ -197,6 +197,8 @@ fn labels_of_the_modules_of_ra_isf() {
     };
     assert_eq!(examples("know"), 20);
     assert_eq!(examples("relevant"), passages as u64);
+    let known = lines(&place, "data/known.jsonl");
+    assert!(!known.is_empty() && known.iter().all(|line| line["known"] == false));
     let know = lines(&place, "data/know/train.jsonl");
     assert!(know.iter().all(|row| row["completion"][0]["content"] == "No"));
     let requests = stub.received().requests();

@@ -129,7 +129,8 @@ fn export_trajectories(request: &TrainExportRequest) -> Result<(Card, Vec<File>)
     Ok((card, written))
 }
 
-/// The files of the examples of labels, a folder for each module, and their card.
+/// The files of the examples of labels, a folder for each module, the known and unknown questions of training in the
+/// form that the method `skr` reads, and the card.
 fn export_labels(request: &TrainExportRequest) -> Result<(Card, Vec<File>)> {
     let (mut all, mut models, mut prices) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     for folder in &request.from {
@@ -166,6 +167,12 @@ fn export_labels(request: &TrainExportRequest) -> Result<(Card, Vec<File>)> {
     if let Some(labels) = &mut card.labels {
         labels.modules = modules;
     }
+    let mut known = String::new();
+    for one in all.iter().filter(|one| parts.get(&one.item) == Some(&Part::Train)) {
+        let line = serde_json::json!({ "question": one.question, "known": one.knows });
+        known += &format!("{line}\n");
+    }
+    written.push(("known.jsonl".to_owned(), known));
     Ok((card, written))
 }
 
