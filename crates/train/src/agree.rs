@@ -117,11 +117,11 @@ async fn one(
     for (verdict, label) in verdicts.into_iter().zip(labels) {
         agreement.relevant.count(verdict.map(|verdict| verdict == label));
     }
-    let parts = parts(ports, run, question).await?;
-    let keeps = match &parts {
+    let divided = parts(ports, run, question).await?;
+    let keeps = match &divided {
         None => None,
-        Some(parts) if parts.is_empty() => Some(false),
-        Some(parts) => consistent(ports, run, question, parts).await?,
+        Some(none) if none.is_empty() => Some(false),
+        Some(asked) => consistent(ports, run, question, asked).await?,
     };
     agreement.decompose.count(keeps);
     Ok(())
@@ -132,9 +132,9 @@ async fn consistent(
     ports: &Ports,
     run: &mut Run,
     question: &str,
-    parts: &[String],
+    sub_questions: &[String],
 ) -> Result<Option<bool>, SolveError> {
-    let listed = numbered(parts.iter().map(String::as_str));
+    let listed = numbered(sub_questions.iter().map(String::as_str));
     let question = quiet_headings(&one_line(question));
     let inputs = [("question", question.as_str()), ("parts", listed.as_str())];
     let reply = run.ask::<YesNo>(ports, &CONSISTENT, &inputs).await?;

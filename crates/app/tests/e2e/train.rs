@@ -223,7 +223,7 @@ fn labels_of_the_modules_of_ra_isf() {
 fn asked(place: &Place, question: &str, n: usize) -> String {
     place.write("pikerag.toml", format!("[methods]\nn = {n}\n"));
     let asked = place.run_to(0, &["--json", "ask", "--method", "kar3-paper", question]).json();
-    asked["run"].as_str().unwrap().to_owned()
+    asked.pointer("/run").and_then(Value::as_str).unwrap().to_owned()
 }
 
 fn from_runs(place: &Place, out: &str, more: &[&str]) -> Value {

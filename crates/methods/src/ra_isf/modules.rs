@@ -37,7 +37,7 @@ pub fn know_prompt(question: &str) -> Result<String, AskError> {
 /// # Errors
 /// [`AskError::Template`]: a defect of pikerag.
 pub fn relevant_prompt(question: &str, passage: &str) -> Result<String, AskError> {
-    let (question, passages) = (quiet_headings(question), numbered([passage].into_iter()));
+    let (question, passages) = (quiet_headings(question), numbered([passage]));
     RELEVANT.render(&[("question", &question), ("passages", &passages)])
 }
 

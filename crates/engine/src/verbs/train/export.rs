@@ -170,7 +170,8 @@ fn export_labels(request: &TrainExportRequest) -> Result<(Card, Vec<File>)> {
     let mut known = String::new();
     for one in all.iter().filter(|one| parts.get(&one.item) == Some(&Part::Train)) {
         let line = serde_json::json!({ "question": one.question, "known": one.knows });
-        known += &format!("{line}\n");
+        known += &line.to_string();
+        known.push('\n');
     }
     written.push(("known.jsonl".to_owned(), known));
     Ok((card, written))

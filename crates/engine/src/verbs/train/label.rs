@@ -229,8 +229,8 @@ async fn agreed(session: &Session, request: &AgreeRequest<'_>) -> Result<AgreeRe
     let mut all: Vec<Labelled> = kept::read(&request.labels)?;
     all.retain(|one| one.failed.is_none());
     if 0.0 < request.held_out {
-        let parts = split(&all, request.apart, request.held_out, request.seed)?;
-        all.retain(|one| parts.get(&one.item) == Some(&Part::Test));
+        let part_of = split(&all, request.apart, request.held_out, request.seed)?;
+        all.retain(|one| part_of.get(&one.item) == Some(&Part::Test));
     }
     let base = session.base_for_a_question().await?;
     let ports = ports_for_measuring(session, &base, request.progress).await?;
