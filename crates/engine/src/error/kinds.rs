@@ -201,13 +201,15 @@ pub enum QuestionFile {
     Asked,
     /// Questions labelled as known or not, for the method `skr`.
     Labelled,
+    /// Trajectories of questions that were answered right, examples for `kar3`.
+    Demonstrations,
 }
 
 impl QuestionFile {
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::Asked => "bad-questions",
-            Self::Labelled => "bad-labelled-questions",
+            Self::Labelled | Self::Demonstrations => "bad-labelled-questions",
         }
     }
 
@@ -217,6 +219,9 @@ impl QuestionFile {
             Self::Labelled => {
                 format!("{}, which `methods.skr_examples` names, cannot be read", path.display())
             }
+            Self::Demonstrations => {
+                format!("{}, of `methods.demonstrations`, cannot be read", path.display())
+            }
         }
     }
 
@@ -224,6 +229,7 @@ impl QuestionFile {
         match self {
             Self::Asked => "question",
             Self::Labelled => "labelled question",
+            Self::Demonstrations => "trajectory",
         }
     }
 }

@@ -159,6 +159,7 @@ fn questions(of: QuestionFile) -> &'static str {
     match of {
         QuestionFile::Asked => "问题",
         QuestionFile::Labelled => "已标注的问题",
+        QuestionFile::Demonstrations => "轨迹（`methods.demonstrations`）",
     }
 }
 

@@ -167,7 +167,7 @@ fn errors() -> Vec<EngineError> {
     all.extend(
         RunState::ALL.iter().map(|&state| EngineError::RunNotAnswered { run: run(), state }),
     );
-    for of in [QuestionFile::Asked, QuestionFile::Labelled] {
+    for of in [QuestionFile::Asked, QuestionFile::Labelled, QuestionFile::Demonstrations] {
         all.push(EngineError::QuestionsUnreadable { of, path: path(), source: broken() });
         all.push(EngineError::BadQuestion { of, path: path(), line: 1, source: json() });
     }

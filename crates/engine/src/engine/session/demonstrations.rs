@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pikerag_methods::Demonstration;
-use pikerag_train::Trajectory;
 use pikerag_train::lines::{TRAJECTORIES, read_lines};
+use pikerag_train::{TrainError, Trajectory};
 
-use crate::error::Result;
+use crate::error::{EngineError, QuestionFile, Result};
 
 /// The first right trajectory of each question that has steps.
 pub(super) fn read(folder: &Path) -> Result<Arc<[Demonstration]>> {
-    let all: Vec<Trajectory> = read_lines(&folder.join(TRAJECTORIES))?;
+    let all: Vec<Trajectory> = read_lines(&folder.join(TRAJECTORIES)).map_err(named)?;
     let mut seen = BTreeSet::new();
     let right = all.iter().filter(|one| one.is_right && one.steps().next().is_some());
     let first = right.filter(|one| seen.insert(one.item.as_str()));
@@ -21,4 +21,33 @@ pub(super) fn read(folder: &Path) -> Result<Arc<[Demonstration]>> {
         sub_questions: one.steps().map(|step| step.question.clone()).collect(),
     });
     Ok(demonstrations.collect())
+}
+
+/// The error with the setting that names the folder.
+fn named(error: TrainError) -> EngineError {
+    let of = QuestionFile::Demonstrations;
+    match error {
+        TrainError::Unreadable { path, source } => {
+            EngineError::QuestionsUnreadable { of, path, source }
+        }
+        TrainError::ForeignLine { path, line, source } => {
+            EngineError::BadQuestion { of, path, line, source }
+        }
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("methods.demonstrations"), "{error}");
+        std::fs::write(folder.path().join(TRAJECTORIES), "{}\n").unwrap();
+        let error = read(folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with("line 1 of ") && error.ends_with("a trajectory"), "{error}");
+    }
 }
