@@ -59,6 +59,9 @@ const INJECTIONS: [&str; 30] = [
     "a\u{2066}b\u{1b}[31mc",
 ];
 
+/// A question that rules and the model read differently.
+const TWO_READINGS: &str = "How many ships of the docfleet are in Oslo?";
+
 /// These must not survive in any prompt.
 const TOKENS: [&str; 16] = [
     "<|im_start|>",
@@ -182,8 +185,7 @@ async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
     for injection in INJECTIONS.iter().take(6) {
         let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
         // Rules count two rows, the model all three: it chooses between the readings.
-        let readings =
-            (pike::Params { class, ..params }, "How many ships of the docfleet are in Oslo?");
+        let readings = (pike::Params { class, ..params }, TWO_READINGS);
         let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
         for (params, asked) in [figure, readings, steps] {
             let models = ChatModels::one(Arc::new(chat)).into();
@@ -408,9 +410,13 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     let missing = turn.is_multiple_of(7).then_some(&hostile);
     (reply["enough"], reply["lacking"]) = (json!(false), json!(missing));
     if let Some((_, tables)) = asked.split_once("\n# Tables\n") {
-        // In turns: a plan that works, none, and one with unknown names.
+        // In turns: a plan that works, none, and one with unknown names. The readings of a question can
+        // only differ where the plan works.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let nth = ASKED.fetch_add(1, Ordering::Relaxed) % 3;
+        let nth = match asked.contains(TWO_READINGS) {
+            true => 0,
+            false => ASKED.fetch_add(1, Ordering::Relaxed) % 3,
+        };
         let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         reply["sql"] = json!(if nth == 1 { String::new() } else { statement });
