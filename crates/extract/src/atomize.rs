@@ -3,12 +3,13 @@
 //!
 //! Without a model, the sentences of the chunk are its atoms (Table 13).
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, shape, texts, titled,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, one_line, shape, texts, titled,
     without_thinking,
 };
 use serde_json::json;
@@ -27,13 +28,23 @@ pub struct Atomized {
     pub pronouns: usize,
 }
 
-/// Asks for the atomic questions of a chunk: one call, or two if the first reply is unreadable.
+/// Sample questions in a prompt, at most.
+const SAMPLES: usize = 3;
+
+/// Asks for the atomic questions of a chunk: one call, or two if the first reply is unreadable. Of the
+/// sample questions the prompt shows the three that share most words with the chunk (KAR³ §5: an atomizer
+/// that learns from sample questions what knowledge is wanted).
 ///
 /// # Errors
 /// Those of the model. A reply without any question is no error.
-pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
+pub async fn question_atoms(
+    model: &dyn ChatModel,
+    chunk: &Chunk,
+    samples: &[String],
+) -> Result<Atomized, AskError> {
     let (title, text) = titled(chunk);
-    let inputs = [("title", title.as_str()), ("text", text.as_str())];
+    let samples = shown_samples(chunk, samples);
+    let inputs = [("title", &*title), ("text", &*text), ("samples", &*samples)];
     let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut Account::default()).await?;
     let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
@@ -53,9 +64,25 @@ pub async fn question_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atom
 ///
 /// # Errors
 /// None, unless the built-in template is broken.
-pub fn atomize_prompt(chunk: &Chunk) -> Result<String, AskError> {
+pub fn atomize_prompt(chunk: &Chunk, samples: &[String]) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
-    PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
+    let samples = shown_samples(chunk, samples);
+    PROMPT.render(&[("title", &*title), ("text", &*text), ("samples", &*samples)])
+}
+
+/// The nearest sample questions as list items, nearest first, equal ones in the given order; empty without any.
+fn shown_samples(chunk: &Chunk, samples: &[String]) -> String {
+    if samples.is_empty() {
+        return String::new();
+    }
+    let held: HashSet<String> = content_words(&chunk.reading_text()).into_iter().collect();
+    let shared = |sample: &String| {
+        content_words(sample).iter().filter(|word| held.contains(*word)).count()
+    };
+    let mut nearest: Vec<&String> = samples.iter().collect();
+    nearest.sort_by_cached_key(|sample| Reverse(shared(sample)));
+    let items = nearest.iter().take(SAMPLES).map(|sample| format!("- {}", one_line(sample)));
+    items.collect::<Vec<_>>().join("\n")
 }
 
 /// The sentences of a chunk as atoms: no model call.
@@ -261,6 +288,31 @@ mod tests {
         );
         assert!(Questions::read("I cannot do that.").is_err());
         assert!(Questions::read("  ").is_err());
+    }
+
+    #[test]
+    fn the_prompt_shows_the_nearest_sample_questions() {
+        let chunk = pikerag_doubles::chunk(1, "Cranes", "The KX-40 lifts forty tons. Its rope comes from Norrland Wire.");
+        let plain = atomize_prompt(&chunk, &[]).unwrap();
+        assert!(plain.contains("language of the content.\n\n# Output format"), "{plain}");
+        let samples = [
+            "How warm is the sea?",
+            "Who audits the accounts?",
+            "Who supplies the rope of\nthe KX-40?",
+            "What do night shifts earn?",
+            "How much does the KX-40 lift?",
+        ];
+        let shown = atomize_prompt(&chunk, &samples.map(str::to_owned)).unwrap();
+        let (_, below) = shown.split_once("# Sample questions\n").unwrap();
+        let items: Vec<&str> = below.lines().filter(|line| line.starts_with("- ")).collect();
+        assert_eq!(
+            items,
+            [
+                "- Who supplies the rope of the KX-40?",
+                "- How much does the KX-40 lift?",
+                "- How warm is the sea?",
+            ]
+        );
     }
 
     #[test]

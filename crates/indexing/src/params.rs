@@ -20,6 +20,9 @@ pub struct Params {
     pub tags: TagParams,
     /// The kinds of atoms to make, in this order. Questions and statements need a model.
     pub atoms: Vec<AtomKind>,
+    /// Questions such as readers ask, which the model that writes atomic questions is shown (KAR³ §5). Other ones
+    /// apply to the chunks that are read from then on.
+    pub sample_questions: Vec<String>,
     /// The structures to build over all documents. Every later run keeps them up to date.
     pub with: Vec<Structure>,
     /// The structures to stop maintaining, even if `with` or earlier runs request them. Existing data is
@@ -52,6 +55,7 @@ impl Default for Params {
             describe: false,
             tags: TagParams::default(),
             atoms: vec![AtomKind::Sentence],
+            sample_questions: Vec::new(),
             with: Vec::new(),
             without: Vec::new(),
             records: Vec::new(),

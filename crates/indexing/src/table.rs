@@ -52,7 +52,7 @@ static TABLE: [Row; 21] = [
         role: Some(Role::Atomize),
         part: Part::Atoms(AtomKind::Question),
         wanted: |plan| plan.params.atoms.contains(&AtomKind::Question),
-        stages: |_| vec![Box::new(Written::Questions)],
+        stages: |plan| vec![Box::new(Written::Questions(&plan.params.sample_questions))],
     },
     Row {
         name: "questions of sections",

@@ -230,6 +230,8 @@ pub(super) struct IndexTable {
     pub(super) describe: Option<bool>,
     /// `questions` and `statements` need a chat model; default: questions with one, sentences without.
     pub(super) atoms: Option<Vec<AtomsSetting>>,
+    /// Questions such as readers ask, shown to the model that writes atomic questions.
+    pub(super) sample_questions: Vec<String>,
     /// The structures to build over all documents together.
     pub(super) with: Vec<Structure>,
     /// Whether the original bytes of files are kept; default: yes.

@@ -331,6 +331,7 @@ fn ingest(
         describe: index.describe.unwrap_or(sees),
         tags: tags(&file.tags),
         atoms,
+        sample_questions: index.sample_questions.clone(),
         with: index.with.clone(),
         without: Vec::new(),
         records: file.records.clone(),

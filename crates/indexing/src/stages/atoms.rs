@@ -31,22 +31,23 @@ const STATED: f64 = 1.4;
 
 /// Atoms that a model writes.
 #[derive(Clone, Copy)]
-pub(crate) enum Written {
-    Questions,
+pub(crate) enum Written<'a> {
+    /// Questions, with sample questions of readers.
+    Questions(&'a [String]),
     Statements,
 }
 
-impl Written {
+impl Written<'_> {
     fn kind(self) -> AtomKind {
         match self {
-            Self::Questions => AtomKind::Question,
+            Self::Questions(_) => AtomKind::Question,
             Self::Statements => AtomKind::Statement,
         }
     }
 }
 
 #[async_trait]
-impl ByPiece for Written {
+impl ByPiece for Written<'_> {
     type Piece = Chunk;
     type Reply = Atomized;
 
@@ -61,7 +62,7 @@ impl ByPiece for Written {
 
     async fn ask(&self, model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
         match self {
-            Self::Questions => question_atoms(model, chunk).await,
+            Self::Questions(samples) => question_atoms(model, chunk, samples).await,
             Self::Statements => statement_atoms(model, chunk).await,
         }
     }
@@ -83,9 +84,10 @@ impl ByPiece for Written {
         let text = estimate_tokens(&chunk.reading_text());
         let sentences = sentences(&chunk.text).len() as f64;
         match self {
-            Self::Questions => {
+            Self::Questions(samples) => {
                 let asked = (sentences * QUESTIONS_PER_SENTENCE).ceil() as u64;
-                let prompt = atomize_prompt(chunk).map_or(text, |prompt| estimate_tokens(&prompt));
+                let prompt =
+                    atomize_prompt(chunk, samples).map_or(text, |prompt| estimate_tokens(&prompt));
                 bill.call(Role::Atomize, prompt, asked * TOKENS_PER_QUESTION + 6);
                 bill.embed(asked * (TOKENS_PER_QUESTION - 3));
             }

@@ -9,6 +9,7 @@ use pikerag_retrieve::{AtomHit, Search, Walk, atoms, hops, nearest, search};
 
 use super::{Fallback, Params, Retriever, Rule};
 use crate::candidates::{atom_candidates, chunk_candidates, fetch};
+use crate::decompose::Proposer;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{DELTA, Path, RetrievalParams, retrieve};
 
@@ -137,7 +138,8 @@ pub(super) async fn fallback(
     Ok(found)
 }
 
-/// Finds a few chunks of the question where the model found enough, within [`BESIDE`] and [`BESIDE_TOKENS`].
+/// Finds a few chunks of the question where the model found enough, within [`BESIDE`] and [`BESIDE_TOKENS`]. The
+/// chosen chunks take room from them, except those of a trained proposer: nothing has checked that they help.
 pub(super) async fn beside(
     ports: &Ports,
     question: &Question,
@@ -145,8 +147,12 @@ pub(super) async fn beside(
     params: Params,
 ) -> Result<Vec<Candidate>, SolveError> {
     let mut found = fallback(ports, question, context, params).await?;
-    found.truncate(BESIDE.saturating_sub(context.chunks.len()));
-    let held: u64 = context.chunks.iter().map(|held| tokens_of(&held.chunk)).sum();
+    let checked = match params.proposer {
+        Proposer::Trained => &[],
+        Proposer::Many | Proposer::One => context.chunks.as_slice(),
+    };
+    found.truncate(BESIDE.saturating_sub(checked.len()));
+    let held: u64 = checked.iter().map(|held| tokens_of(&held.chunk)).sum();
     let mut left = BESIDE_TOKENS.saturating_sub(held);
     let chunks = fetch(ports, &found).await?;
     found.retain(|candidate| {
