@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, one_line, shape, texts, titled,
-    without_thinking,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, one_line, shape, texts,
+    titled, without_thinking,
 };
 use serde_json::json;
 
@@ -76,9 +76,8 @@ fn shown_samples(chunk: &Chunk, samples: &[String]) -> String {
         return String::new();
     }
     let held: HashSet<String> = content_words(&chunk.reading_text()).into_iter().collect();
-    let shared = |sample: &String| {
-        content_words(sample).iter().filter(|word| held.contains(*word)).count()
-    };
+    let shared =
+        |sample: &String| content_words(sample).iter().filter(|word| held.contains(*word)).count();
     let mut nearest: Vec<&String> = samples.iter().collect();
     nearest.sort_by_cached_key(|sample| Reverse(shared(sample)));
     let items = nearest.iter().take(SAMPLES).map(|sample| format!("- {}", one_line(sample)));
@@ -292,7 +291,11 @@ mod tests {
 
     #[test]
     fn the_prompt_shows_the_nearest_sample_questions() {
-        let chunk = pikerag_doubles::chunk(1, "Cranes", "The KX-40 lifts forty tons. Its rope comes from Norrland Wire.");
+        let chunk = pikerag_doubles::chunk(
+            1,
+            "Cranes",
+            "The KX-40 lifts forty tons. Its rope comes from Norrland Wire.",
+        );
         let plain = atomize_prompt(&chunk, &[]).unwrap();
         assert!(plain.contains("language of the content.\n\n# Output format"), "{plain}");
         let samples = [
