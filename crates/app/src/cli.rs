@@ -31,6 +31,7 @@ pub(crate) use self::ask::{Ask, Classify, Filters, Search};
 pub(crate) use self::chinese::for_generators;
 pub(crate) use self::eval::Eval;
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
+use self::index::Choice;
 pub(crate) use self::index::{Estimate, Index};
 pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};

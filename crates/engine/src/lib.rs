@@ -33,6 +33,7 @@ mod descriptors;
 mod engine;
 mod error;
 mod files;
+mod globs;
 mod graph;
 pub mod keys;
 mod limits;
@@ -96,6 +97,8 @@ pub use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, Result,
     WeightsOf,
 };
+pub use crate::files::{OmittedFiles, OmittedKind};
+pub use crate::globs::{BadGlob, FileGlob};
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::limits::EngineLimits;
 pub use crate::notice::{Notice, Unmet};

@@ -2,6 +2,7 @@
 //! then defaults ([`Settings::load`]). All other code reads only this value.
 
 mod check;
+mod choice;
 mod declaration;
 mod environment;
 mod file;
@@ -29,6 +30,7 @@ use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
 use pikerag_retrieve::SearchParams;
 use serde::Deserialize;
 
+pub use self::choice::FileChoice;
 pub use self::declaration::declaration;
 pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
@@ -73,6 +75,8 @@ pub struct Settings {
     pub ingest: Params,
     /// The most bytes of a file whose original bytes are kept; `None` keeps none.
     pub originals: Option<u64>,
+    /// The files that indexing takes from folders; a request adds its own globs.
+    pub choice: FileChoice,
     /// The fewest tokens of a chunk that a model ends.
     pub min_tokens: u64,
     /// US dollars per million tokens, by model.

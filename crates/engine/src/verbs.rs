@@ -20,6 +20,7 @@ mod graph;
 mod index;
 mod init;
 mod jobs;
+mod lost;
 mod methods;
 mod money;
 mod original;
@@ -68,11 +69,12 @@ pub use self::graph::{
     GraphFormat, GraphNode, GraphOverview, GraphSummary, graph_around, graph_export,
     graph_overview, graph_summary,
 };
-pub use self::index::{IndexRequest, IndexResponse, IndexScope, UnclearFiles, index};
+pub use self::index::{IndexRequest, IndexResponse, IndexScope, index};
 pub use self::init::{InitResponse, init};
 pub use self::jobs::{
     CreateBase, RemainingWork, job_names, job_places, jobs, remaining_work, setup,
 };
+pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, original};
@@ -112,7 +114,7 @@ pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Environment, Flags, Settings};
+    use crate::settings::{Environment, FileChoice, Flags, Settings};
 
     /// A server can move every request to another thread. No future is polled here.
     #[test]
@@ -141,7 +143,14 @@ mod tests {
         let (paths, with, without, chunking) = (Vec::new(), Vec::new(), Vec::new(), None);
         spawnable(estimate(
             session,
-            &EstimateRequest { paths, with, without, chunking, own_files: false },
+            &EstimateRequest {
+                paths,
+                with,
+                without,
+                chunking,
+                choice: FileChoice::default(),
+                own_files: false,
+            },
         ));
         spawnable(index(
             session,
@@ -152,6 +161,7 @@ mod tests {
                 with: Vec::new(),
                 without: Vec::new(),
                 chunking: None,
+                choice: FileChoice::default(),
                 scope: IndexScope::Base,
                 accepted_calls: None,
                 progress: &|_| {},

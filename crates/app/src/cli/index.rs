@@ -1,6 +1,7 @@
 //! Arguments of `index` and `estimate`.
 
 use clap::Args;
+use pikerag_engine::FileGlob;
 use pikerag_engine::knowledge::Structure;
 use pikerag_engine::settings::Chunking;
 
@@ -17,6 +18,8 @@ pub(crate) struct Index {
     #[arg(long)]
     pub(crate) retry_refused: bool,
     #[command(flatten)]
+    pub(crate) choice: Choice,
+    #[command(flatten)]
     pub(crate) with: Besides,
 }
 
@@ -25,7 +28,23 @@ pub(crate) struct Estimate {
     #[command(flatten)]
     pub(crate) paths: Paths,
     #[command(flatten)]
+    pub(crate) choice: Choice,
+    #[command(flatten)]
     pub(crate) with: Besides,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Choice {
+    /// Take files from folders that would be left out, such as `*.js`; repeat for several. Globs as in
+    /// .gitignore, relative to the given folder.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<FileGlob>,
+    /// Leave files and folders out, such as `/drafts/`; repeat for several. Counts before `--include`.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<FileGlob>,
+    /// Take source code from folders.
+    #[arg(long)]
+    pub(crate) source_code: bool,
 }
 
 #[derive(Debug, Args)]

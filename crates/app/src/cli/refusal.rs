@@ -6,6 +6,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use pikerag_engine::BadGlob;
 use pikerag_engine::knowledge::{BadFilter, UnknownClass, UnknownLevel};
 use pikerag_engine::narrate::{InWords, Language};
 
@@ -134,6 +135,8 @@ fn cause(error: &Error) -> String {
         not_a_number(*bad.kind()).to_owned()
     } else if let Some(bad) = source.downcast_ref::<BadFilter>() {
         filter(bad)
+    } else if let Some(BadGlob { glob, reason }) = source.downcast_ref::<BadGlob>() {
+        format!("`{glob}` 不是有效的通配模式：`{reason}`")
     } else if source.is::<UnknownClass>() {
         "没有此问题类别；可选 factual、bridging、comparative、quantitative、summarizing、predictive、creative"
             .to_owned()

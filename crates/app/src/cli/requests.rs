@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use pikerag_engine::knowledge::{AtomKind, Filter};
 use pikerag_engine::parts::{LabelParams, TrainParams};
 use pikerag_engine::sandbox;
-use pikerag_engine::settings::{Cap, Flags};
+use pikerag_engine::settings::{Cap, FileChoice, Flags};
 use pikerag_engine::{
     AgreeRequest, CollectRequest, EstimateRequest, EvalRequest, IndexRequest, IndexScope,
     LabelRequest, OnProgress, TrainExportRequest,
 };
 
 use super::{
-    Agree, Arguments, Collect, Estimate, Eval, Filters, Index, Label, ParseChild, RunLimited,
+    Agree, Arguments, Choice, Collect, Estimate, Eval, Filters, Index, Label, ParseChild, RunLimited,
     TrainExport,
 };
 
@@ -42,6 +42,7 @@ impl Index {
             with: self.with.with.clone(),
             without: self.with.without.clone(),
             chunking: self.with.chunking,
+            choice: self.choice.rules(),
             scope: IndexScope::Base,
             accepted_calls: None,
             progress,
@@ -56,7 +57,18 @@ impl Estimate {
             with: self.with.with.clone(),
             without: self.with.without.clone(),
             chunking: self.with.chunking,
+            choice: self.choice.rules(),
             own_files: false,
+        }
+    }
+}
+
+impl Choice {
+    fn rules(&self) -> FileChoice {
+        FileChoice {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            source_code: self.source_code,
         }
     }
 }

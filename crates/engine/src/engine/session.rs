@@ -33,7 +33,7 @@ use crate::costs::Costs;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;
 use crate::sandbox::SandboxedReader;
-use crate::settings::{Chunking, Settings};
+use crate::settings::{Chunking, FileChoice, Settings};
 
 /// One caller's access to one base, with the caller's view and payer. Each verb is a function over
 /// a session (see the crate's page). A clone is the same session.
@@ -263,6 +263,11 @@ impl Session {
         params.with.retain(|structure| !without.contains(structure));
         params.without = without.to_vec();
         params
+    }
+
+    /// The rules for files in folders, with those of a request.
+    pub(crate) fn file_choice(&self, request: &FileChoice) -> FileChoice {
+        self.settings().choice.with(request)
     }
 
     fn calls(&self, ledger: Arc<dyn Ledger>, mode: Mode) -> CallContext {

@@ -238,6 +238,12 @@ pub(super) struct IndexTable {
     pub(super) originals: Option<bool>,
     /// The largest file whose bytes are kept.
     pub(super) originals_mib: Option<u64>,
+    /// Globs of files in folders that are taken, whatever they are.
+    pub(super) include: Vec<String>,
+    /// Globs of files and folders that are left out.
+    pub(super) exclude: Vec<String>,
+    /// Whether source code is taken from folders.
+    pub(super) source_code: bool,
 }
 
 /// The declared classes of tags.

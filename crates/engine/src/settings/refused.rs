@@ -41,6 +41,8 @@ pub enum RefusedValue {
     NoOrigin { origin: String },
     /// The number of runs is outside of its range.
     RunsOutOfRange { most: usize },
+    /// A glob of files cannot be parsed.
+    NoGlob { glob: String, reason: String },
 }
 
 impl RefusedValue {
@@ -121,6 +123,10 @@ impl InWords for RefusedValue {
             Self::RunsOutOfRange { most } => {
                 Words::new(format!("must be from 1 to {most}"), format!("必须在 1 至 {most} 之间"))
             }
+            Self::NoGlob { glob, reason } => Words::new(
+                format!("contains `{glob}`, which is not a glob: {reason}"),
+                format!("`{glob}` 不是有效的通配模式：`{reason}`"),
+            ),
         }
     }
 }

@@ -16,16 +16,18 @@ use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
 use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
 
 use super::check::check;
+use super::choice::choice;
 use super::file::{
-    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
+    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile,
+    TagsTable, parse,
 };
 use super::keys::{OPENAI, fill_in};
 use super::perspectives::perspectives;
 use super::places::weights;
 use super::rerank::rerank;
 use super::{
-    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RefusedValue, RunLimits, Settings,
-    SettingsError, trust,
+    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RefusedValue, RunLimits,
+    Settings, SettingsError, trust,
 };
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -141,6 +143,7 @@ pub(super) fn resolve(
             .originals
             .unwrap_or(true)
             .then(|| file.index.originals_mib.unwrap_or(ORIGINALS_MIB).saturating_mul(1 << 20)),
+        choice: choice(&file.index)?,
         ingest,
         prices: file.prices.iter().map(|(model, set)| (model.clone(), price(set))).collect(),
         cap: Cap {
@@ -504,6 +507,7 @@ mod tests {
             ("[roles.anser]\nmodel = \"x\"", "anser"),
             ("[index]\nmax_tokens = 3", "`index.max_tokens` must be at least 20"),
             ("[embed]\nkind = \"openai\"", "`embed.model` is not set"),
+            ("[index]\nexclude = [\"{a\"]", "`index.exclude` contains `{a`, which is not a glob"),
         ] {
             assert!(wrong(text).contains(expected), "{text}: {}", wrong(text));
         }

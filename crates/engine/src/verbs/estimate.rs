@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 use crate::error::Result;
-use crate::files;
+use crate::files::{self, OmittedFiles, by_kind};
 use crate::notice::Notice;
-use crate::settings::Chunking;
+use crate::settings::{Chunking, FileChoice};
 
 /// The files to index and the changes to the settings.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub struct EstimateRequest {
     pub without: Vec<Structure>,
     /// The method that decides where chunks end.
     pub chunking: Option<Chunking>,
+    /// The files to take from folders, besides the settings.
+    pub choice: FileChoice,
     /// Whether only these files count, not the other pending work of the base.
     pub own_files: bool,
 }
@@ -36,6 +38,8 @@ pub struct EstimateResponse {
     /// US dollars, if the prices are known.
     #[schema(required)]
     pub usd: Option<f64>,
+    /// Files and folders that would not be taken from the given folders, by kind.
+    pub omitted: Vec<OmittedFiles>,
     /// Notices about the estimate.
     #[serde(skip)]
     pub notices: Vec<Notice>,
@@ -50,6 +54,7 @@ pub struct EstimateResponse {
 /// ```no_run
 /// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
 /// use pikerag_engine::knowledge::Structure;
+/// use pikerag_engine::settings::FileChoice;
 /// use pikerag_engine::{EstimateRequest, estimate};
 ///
 /// let request = EstimateRequest {
@@ -57,6 +62,7 @@ pub struct EstimateResponse {
 ///     with: vec![Structure::Graph],
 ///     without: Vec::new(),
 ///     chunking: None,
+///     choice: FileChoice::default(),
 ///     own_files: true,
 /// };
 /// let response = estimate(session, &request).await?;
@@ -70,7 +76,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         Some(base) => session.names(base).await?,
         None => session.names_of_new_base()?,
     };
-    let found = files::find(&request.paths, &names);
+    let found = files::find(&request.paths, &names, &session.file_choice(&request.choice));
     let params = session.ingest_params(&request.with, &request.without, request.chunking);
     let base = base.map(|base| match request.own_files {
         true => base.pending_of(found.files.clone()),
@@ -87,6 +93,10 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     ));
     let mut estimate = session.unless_cancelled(async { Ok(counting.await?) }).await?;
     estimate.unreadable.extend(found.left_out);
-    let notices = session.settings().notices.clone();
-    Ok(EstimateResponse { usd: session.price_of_estimate(&estimate), estimate, notices })
+    Ok(EstimateResponse {
+        usd: session.price_of_estimate(&estimate),
+        omitted: by_kind(&found.omitted),
+        notices: session.settings().notices.clone(),
+        estimate,
+    })
 }

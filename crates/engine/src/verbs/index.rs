@@ -1,6 +1,6 @@
 //! Indexes files into the base (`index`).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use utoipa::ToSchema;
 
 use super::feedback::stale;
 use super::jobs::remaining_in as remaining_work;
+use super::lost::{Lost, UnclearFiles};
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::corrected::CorrectedReader;
 use crate::engine::{Cost, Session};
 use crate::error::Result;
-use crate::files::{self, Found};
-use crate::names::Names;
-use crate::presence::{Presence, UnclearReason, mounts_above};
-use crate::settings::Chunking;
+use crate::files::{self, Found, OmittedFiles, by_kind, omitted_on_record};
+use crate::presence::mounts_above;
+use crate::settings::{Chunking, FileChoice};
 use crate::verbs::original::keep_originals;
 use crate::verbs::progress::{report_notices, report_progress};
-use crate::words::{chinese_chain, chinese_reason};
+use crate::words::chinese_reason;
 
 /// The files to index and the changes to the settings.
 #[derive(Clone)]
@@ -43,6 +43,8 @@ pub struct IndexRequest<'a> {
     pub without: Vec<Structure>,
     /// The method that decides where chunks end.
     pub chunking: Option<Chunking>,
+    /// The files to take from folders, besides the settings.
+    pub choice: FileChoice,
     /// The other pending work to do.
     pub scope: IndexScope,
     /// The calls to chat models in the accepted bill; `None` for no limit.
@@ -68,6 +70,11 @@ pub enum IndexScope {
 pub struct IndexResponse {
     /// The report, by file and in total.
     pub report: Report,
+    /// Files and folders that were not taken from the given folders, by kind.
+    pub omitted: Vec<OmittedFiles>,
+    /// Files of the base that are not taken from the given folders any more, by kind. The base
+    /// still answers from them, and does not update them.
+    pub omitted_in_base: Vec<OmittedFiles>,
     /// Files deleted because they are gone from the given folders.
     pub pruned: Vec<String>,
     /// Pieces that models had refused and that were tried again.
@@ -89,24 +96,6 @@ pub struct IndexResponse {
     pub base: PathBuf,
 }
 
-/// Files of the base that are not visible, and stay because they may still exist.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Unseen)]
-pub struct UnclearFiles {
-    /// The folder that proves nothing about them.
-    #[schema(value_type = String)]
-    pub folder: PathBuf,
-    /// The number of files.
-    pub files: usize,
-    /// The reason why it proves nothing.
-    #[schema(value_type = String)]
-    pub why: UnclearReason,
-    /// A short name of the reason, stable across versions.
-    pub code: &'static str,
-    /// The reason in Chinese.
-    pub why_zh: String,
-}
-
 /// Reads files and folders into the base, then does all pending work. A missing base is created if
 /// there is something to read. A file that fails is listed in the report, and the others continue.
 ///
@@ -118,6 +107,7 @@ pub struct UnclearFiles {
 ///
 /// # Examples
 /// ```no_run
+/// # use pikerag_engine::settings::FileChoice;
 /// # use pikerag_engine::{IndexRequest, IndexScope, Session, index};
 /// # async fn f(session: &Session) -> pikerag_engine::Result<()> {
 /// let (with, without, chunking) = (Vec::new(), Vec::new(), None); // As in the settings.
@@ -127,20 +117,23 @@ pub struct UnclearFiles {
 ///     accepted_calls: Some(200),
 ///     progress: &|progress| println!("{progress:?}"),
 ///     prune: false, retry_refused: false, with, without, chunking,
+///     choice: FileChoice::default(),
 /// };
 /// println!("{} files failed", index(session, &request).await?.report.failed_files());
 /// # Ok(()) }
 /// ```
 pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
+    let choice = session.file_choice(&request.choice);
     if !session.has_base() {
-        let found = files::find(&request.paths, &session.names_of_new_base()?);
+        let found = files::find(&request.paths, &session.names_of_new_base()?, &choice);
         if found.files.is_empty() {
             return Ok(nothing_read(session, found));
         }
     }
     let base = session.base_or_create().await?;
     let names = session.settled_names(&base).await?;
-    let mut found = files::find(&request.paths, &names);
+    let mut found = files::find(&request.paths, &names, &choice);
+    let on_record = omitted_on_record(names.records(), &found.omitted);
     let mut tools = session.tools(&base).await?;
     tools.reader =
         Arc::new(CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() });
@@ -192,6 +185,8 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     Ok(IndexResponse {
         stale_answers,
         unclear: lost.unclear_files(),
+        omitted: by_kind(&found.omitted),
+        omitted_in_base: by_kind(&on_record),
         report,
         pruned,
         originals,
@@ -283,11 +278,14 @@ fn within(models: ChatModels, meter: Option<&Arc<Meter>>) -> ChatModels {
 
 /// The result for paths without a readable file: no base is created.
 fn nothing_read(session: &Session, found: Found) -> IndexResponse {
+    let omitted = by_kind(&found.omitted);
     let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
     let base = session.folder().to_owned();
     let (gone, unclear, pruned, originals, retried) = Default::default();
     IndexResponse {
         report,
+        omitted,
+        omitted_in_base: Vec::new(),
         pruned,
         originals,
         retried,
@@ -301,100 +299,4 @@ fn nothing_read(session: &Session, found: Found) -> IndexResponse {
 
 fn failures(left_out: Vec<(String, FileError)>) -> impl Iterator<Item = (String, Outcome)> {
     left_out.into_iter().map(|(file, reason)| (file, Outcome::Failed { reason }))
-}
-
-/// Files on record that are not visible on disk.
-#[derive(Default)]
-pub(super) struct Lost {
-    /// Files that are certainly gone, by name.
-    pub(super) gone: Vec<String>,
-    /// Files that may still exist, by the folder that proves nothing about them.
-    unclear: BTreeMap<PathBuf, (Vec<String>, UnclearReason)>,
-}
-
-impl Lost {
-    /// Looks for all files on record, except those in `there`, which certainly exist.
-    pub(super) fn of(names: &Names, there: &[String]) -> Self {
-        let there: HashSet<&String> = there.iter().collect();
-        let (mut lost, mut disk) = (Self::default(), names.disk());
-        for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
-            let presence = match names.unclear_reason(&file.path) {
-                Some(reason) => Presence::Unclear(names.root().to_owned(), reason),
-                None => disk.presence_of(&names.place(&file.path)),
-            };
-            match presence {
-                Presence::There => {}
-                Presence::Gone => lost.gone.push(file.path.clone()),
-                Presence::Unclear(folder, why) => {
-                    let held = lost.unclear.entry(folder).or_insert((Vec::new(), why));
-                    held.0.push(file.path.clone());
-                }
-            }
-        }
-        lost
-    }
-
-    /// The files that may still exist, counted by folder.
-    pub(super) fn unclear_files(&self) -> Vec<UnclearFiles> {
-        let counted = self.unclear.iter().map(|(folder, (files, why))| UnclearFiles {
-            folder: folder.clone(),
-            files: files.len(),
-            code: why.code(),
-            why_zh: chinese_chain(why),
-            why: why.clone(),
-        });
-        counted.collect()
-    }
-
-    /// A folder that the user named and that does not exist proves nothing about its files.
-    fn mark_missing_unclear(
-        &mut self,
-        names: &Names,
-        paths: &[PathBuf],
-        left_out: &mut Vec<(String, FileError)>,
-    ) {
-        for path in paths {
-            let folder = names.absolute(path);
-            let below = names.under(std::slice::from_ref(path));
-            if below.is_empty() || !matches!(folder.try_exists(), Ok(false)) {
-                continue;
-            }
-            let name = names.shown(&folder);
-            left_out.retain(|(file, _)| *file != name);
-            if below.iter().any(|file| file.path == name) {
-                // The path is a file, so its folder decides.
-                continue;
-            }
-            let below: HashSet<&String> = below.into_iter().map(|file| &file.path).collect();
-            let (unclear, rest) = self.gone.drain(..).partition(|file| below.contains(file));
-            self.gone = rest;
-            if !Vec::is_empty(&unclear) {
-                self.unclear.insert(folder, (unclear, UnclearReason::Missing));
-            }
-        }
-    }
-
-    /// Removes and returns the files that are certainly gone.
-    fn take_certain(&mut self, below: &HashSet<String>) -> Vec<String> {
-        let (pruned, rest) = self.gone.drain(..).partition(|file| below.contains(file));
-        self.gone = rest;
-        pruned
-    }
-
-    fn only_unclear_of(&mut self, below: &HashSet<String>) {
-        for (files, _) in self.unclear.values_mut() {
-            files.retain(|file| below.contains(file));
-        }
-        self.unclear.retain(|_, (files, _)| !files.is_empty());
-    }
-
-    /// Removes files that are no longer in the base under this name.
-    fn forget<'a>(&mut self, moved: impl Iterator<Item = &'a String>) {
-        let moved: HashSet<&String> = moved.collect();
-        self.gone.retain(|file| !moved.contains(file));
-        for (files, _) in self.unclear.values_mut() {
-            files.retain(|file| !moved.contains(file));
-        }
-        self.unclear.retain(|_, (files, _)| !files.is_empty());
-    }
 }

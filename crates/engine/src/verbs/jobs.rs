@@ -86,7 +86,8 @@ pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dy
 /// ```
 pub async fn job_names(session: &Session, paths: &[PathBuf]) -> Result<Vec<String>> {
     let base = session.base_or_create().await?;
-    let found = files::find(paths, &session.settled_names(&base).await?);
+    let names = session.settled_names(&base).await?;
+    let found = files::find(paths, &names, &session.settings().choice);
     let left_out = found.left_out.into_iter().map(|(file, _)| file);
     Ok(found.files.into_iter().chain(left_out).collect())
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::feedback;
-use super::index::{Lost, UnclearFiles};
+use super::lost::{Lost, UnclearFiles};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::names::Names;

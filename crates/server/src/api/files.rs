@@ -13,6 +13,7 @@ use axum::{Extension, Json};
 use futures::StreamExt;
 use pikerag_engine::keys::Scope;
 use pikerag_engine::knowledge::{JobKind, error_chain};
+use pikerag_engine::settings::FileChoice;
 use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
 use pikerag_engine::{
     DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
@@ -275,6 +276,7 @@ pub(crate) async fn estimate(
         with: Vec::new(),
         without: Vec::new(),
         chunking: None,
+        choice: FileChoice::default(),
         own_files: true,
     };
     Ok(Json(pikerag_engine::estimate(&session, &request).await?))

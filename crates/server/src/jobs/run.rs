@@ -14,6 +14,7 @@ use pikerag_engine::knowledge::{
     error_chain,
 };
 use pikerag_engine::parts::Outcome;
+use pikerag_engine::settings::FileChoice;
 use pikerag_engine::{
     EngineError, EstimateRequest, IndexRequest, IndexResponse, IndexScope, Progress, Session,
     chinese_chain, estimate, job_places, setup,
@@ -165,6 +166,7 @@ async fn refused(
         with: Vec::new(),
         without: Vec::new(),
         chunking: None,
+        choice: FileChoice::default(),
         own_files: record.kind == JobKind::Index,
     };
     let estimated = estimate(session, &request).await?;
@@ -223,6 +225,7 @@ impl Attempt<'_> {
             with: Vec::new(),
             without: Vec::new(),
             chunking: None,
+            choice: FileChoice::default(),
             scope,
             accepted_calls: record.bill.map(|bill| bill.calls),
             progress: &report_progress,

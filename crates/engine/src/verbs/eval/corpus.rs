@@ -53,7 +53,7 @@ pub(super) async fn base_of(
     };
     let base = Base::open_or_create(&set.folder.join("base"))?;
     let names_of_files = session.settled_names(&base).await?;
-    let found = files::find(&paths, &names_of_files);
+    let found = files::find(&paths, &names_of_files, &session.settings().choice);
     if let Some((path, reason)) = found.left_out.into_iter().next() {
         return Err(EngineError::CorpusUnreadable { path, reason });
     }

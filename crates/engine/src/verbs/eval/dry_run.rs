@@ -183,7 +183,7 @@ async fn indexing(
         }
         counted.push(&set.corpus);
         let names = session.names_of_new_base()?;
-        let found = files::find(paths, &names);
+        let found = files::find(paths, &names, &session.settings().choice);
         // The cost of an unreadable corpus is unknown, not zero.
         if let Some((path, reason)) = found.left_out.into_iter().next() {
             return Err(EngineError::CorpusUnreadable { path, reason });
