@@ -1,5 +1,6 @@
 //! Finds the files under the paths that a user names.
 
+mod costly;
 mod kinds;
 mod walk;
 
@@ -11,8 +12,8 @@ use pikerag_knowledge::FileRecord;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+pub use self::costly::CostlyFile;
 pub use self::kinds::OmittedKind;
-pub(crate) use self::kinds::kind_of_name;
 use self::kinds::kind_of_path;
 use self::walk::walk;
 use crate::globs::matcher;

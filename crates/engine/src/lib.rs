@@ -97,7 +97,7 @@ pub use crate::error::{
     EndpointOf, EngineError, FeedbackError, Missing, Needed, NoWords, QuestionFile, Result,
     WeightsOf,
 };
-pub use crate::files::{OmittedFiles, OmittedKind};
+pub use crate::files::{CostlyFile, OmittedFiles, OmittedKind};
 pub use crate::globs::{BadGlob, FileGlob};
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::limits::EngineLimits;

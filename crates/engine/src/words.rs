@@ -4,6 +4,7 @@ mod causes;
 mod check;
 mod errors;
 mod notices;
+mod omitted;
 #[cfg(test)]
 mod tests;
 

@@ -31,7 +31,26 @@ pub struct Estimate {
     pub by_role: BTreeMap<Role, Usage>,
     /// Tokens to embed; 0 without an embedder.
     pub embedded_tokens: u64,
+    /// The files that cost most, the most expensive one first.
+    #[serde(skip)]
+    pub costliest: Vec<FileCost>,
 }
+
+/// The cost of a file to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCost {
+    /// Its name.
+    pub file: String,
+    /// Its chunks.
+    pub chunks: usize,
+    /// Calls to chat models.
+    pub calls: usize,
+    /// Tokens of these calls, and tokens to embed.
+    pub tokens: u64,
+}
+
+/// The most files whose cost is listed.
+const COSTLIEST: usize = 5;
 
 /// An estimate while stages add to it.
 #[derive(Default)]
@@ -64,6 +83,31 @@ impl Bill {
     /// Whether a chunk of a file is counted for the first time. Its document adds it to the estimate.
     pub(crate) fn is_new(&mut self, chunk: ChunkId) -> bool {
         self.counted.insert(chunk)
+    }
+
+    /// The cost of all that was counted, under the name of a file.
+    pub(crate) fn cost_before(&self, file: &str) -> FileCost {
+        let Estimate { chunks, calls, usage, embedded_tokens, .. } = &self.estimate;
+        let tokens = usage.prompt_tokens + usage.completion_tokens + embedded_tokens;
+        FileCost { file: file.to_owned(), chunks: *chunks, calls: *calls, tokens }
+    }
+
+    /// Lists the cost of a file that was counted after `before`, if few files cost more.
+    pub(crate) fn add_file(&mut self, before: FileCost) {
+        let after = self.cost_before("");
+        let cost = FileCost {
+            chunks: after.chunks.saturating_sub(before.chunks),
+            calls: after.calls.saturating_sub(before.calls),
+            tokens: after.tokens.saturating_sub(before.tokens),
+            file: before.file,
+        };
+        if cost.chunks == 0 {
+            return;
+        }
+        let costliest = &mut self.estimate.costliest;
+        costliest.push(cost);
+        costliest.sort_by(|a, b| (b.tokens, b.chunks, &a.file).cmp(&(a.tokens, a.chunks, &b.file)));
+        costliest.truncate(COSTLIEST);
     }
 
     pub(crate) fn call(&mut self, role: Role, prompt_tokens: u64, completion_tokens: u64) {

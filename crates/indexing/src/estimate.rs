@@ -10,7 +10,7 @@ use pikerag_knowledge::{
 use pikerag_parse::Parsed;
 
 use crate::bill::Bill;
-pub use crate::bill::Estimate;
+pub use crate::bill::{Estimate, FileCost};
 use crate::error::FileError;
 use crate::params::Params;
 use crate::plan::{Available, Plan};
@@ -70,10 +70,12 @@ pub(crate) async fn forecast(
             }
         };
         bill.estimate.files += 1;
+        let before = bill.cost_before(&path);
         for document in parsed.documents {
             let graph = graph_of(&mut bill, &path, document, plan).await;
             count(&mut bill, base, &stages, &graph, &classes).await?;
         }
+        bill.add_file(before);
     }
     Ok(closed(bill, &stages))
 }

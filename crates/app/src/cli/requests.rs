@@ -12,8 +12,8 @@ use pikerag_engine::{
 };
 
 use super::{
-    Agree, Arguments, Choice, Collect, Estimate, Eval, Filters, Index, Label, ParseChild, RunLimited,
-    TrainExport,
+    Agree, Arguments, Choice, Collect, Estimate, Eval, Filters, Index, Label, ParseChild,
+    RunLimited, TrainExport,
 };
 
 impl Arguments {

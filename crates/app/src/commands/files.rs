@@ -1,7 +1,7 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
-use pikerag_engine::narrate::Words;
-use pikerag_engine::{OnDisk, Session, UnclearFiles};
+use pikerag_engine::narrate::{Language, Words, joined};
+use pikerag_engine::{OmittedFiles, OnDisk, Session, UnclearFiles};
 
 use crate::output::{Output, say, say_json};
 use crate::plain::{one_line, shell_word};
@@ -63,6 +63,41 @@ pub(super) fn show_gone(gone: &[String], output: Output) {
             ),
         );
     }
+}
+
+/// Shows the files and folders that were not taken from folders, by kind.
+pub(super) fn show_omitted(omitted: &[OmittedFiles], output: Output) {
+    if omitted.is_empty() {
+        return;
+    }
+    let Words { english, chinese } = kinds(omitted);
+    output.note(
+        format!("not taken: {english}; `--include GLOB` takes them"),
+        format!("未读取：{chinese}；如需读取，请用 `--include GLOB`"),
+    );
+}
+
+/// Shows the files of the base that `index` does not take from folders any more, by kind.
+pub(super) fn show_omitted_in_base(omitted: &[OmittedFiles], output: Output) {
+    if omitted.is_empty() {
+        return;
+    }
+    let Words { english, chinese } = kinds(omitted);
+    output.note(
+        format!(
+            "the base contains files that `index` leaves out of folders: {english}; `pikerag delete PATH…` removes them, \
+             `index --include GLOB` keeps them up to date"
+        ),
+        format!(
+            "知识库含有 `index` 现在会从文件夹中略去的文件：{chinese}；用 `pikerag delete PATH…` 移除，\
+             或用 `index --include GLOB` 继续更新"
+        ),
+    );
+}
+
+fn kinds(omitted: &[OmittedFiles]) -> Words {
+    let line = |language| one_line(&joined(omitted, language)).into_owned();
+    Words::new(line(Language::English), line(Language::Chinese))
 }
 
 /// Prints the number of entries beyond those that are listed, if there are any.

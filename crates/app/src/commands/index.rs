@@ -1,11 +1,11 @@
 //! Runs `index` and `estimate`.
 
-use pikerag_engine::narrate::Words;
+use pikerag_engine::narrate::{InWords, Words};
 use pikerag_engine::parts::{IndexReport, Outcome};
-use pikerag_engine::{IndexResponse, Session, chinese_reason};
+use pikerag_engine::{CostlyFile, EstimateResponse, IndexResponse, Session, chinese_reason};
 
 use super::feedback::show_stale_answers;
-use super::files::{show_gone, show_more, show_unclear};
+use super::files::{show_gone, show_more, show_omitted, show_omitted_in_base, show_unclear};
 use crate::advice;
 use crate::cli::{Estimate, Index};
 use crate::exit;
@@ -159,6 +159,8 @@ fn show(response: &IndexResponse, output: Output) {
         );
     }
     show_gone(gone, output);
+    show_omitted(&response.omitted, output);
+    show_omitted_in_base(&response.omitted_in_base, output);
     if 0 < *retried {
         output.say(
             format!("{} asked about again", count(*retried, "refused piece")),
@@ -260,6 +262,31 @@ fn show_unanswered(report: &IndexReport, output: Output) {
     }
 }
 
+/// Shows the files that cost most, if there are many or one looks wrong.
+fn show_costliest(response: &EstimateResponse, output: Output) {
+    let EstimateResponse { estimate, costliest, .. } = response;
+    let is_paid = 0 < estimate.calls && costliest.len() < estimate.files;
+    if !is_paid && !costliest.iter().any(CostlyFile::looks_wrong) {
+        return;
+    }
+    for file in costliest {
+        let Words { english, chinese } = file.words();
+        let (colon, comma) = if file.looks_wrong() { (": ", "：") } else { ("", "") };
+        let CostlyFile { chunks, calls, tokens, .. } = file;
+        let name = one_line(&file.file);
+        output.note(
+            format!(
+                "expensive: {name}: {}, {}, {tokens} tokens{colon}{english}",
+                count(*chunks, "chunk"),
+                count(*calls, "model call")
+            ),
+            format!(
+                "费用较高：{name}：{chunks} 个文本块，{calls} 次模型调用，{tokens} 个 Token{comma}{chinese}"
+            ),
+        );
+    }
+}
+
 pub(crate) async fn estimate(
     session: &Session,
     output: Output,
@@ -280,6 +307,8 @@ pub(crate) async fn estimate(
                 format!("将略过：{path}：{reason}"),
             );
         }
+        show_omitted(&response.omitted, output);
+        show_costliest(&response, output);
         say(&render::bill(estimate, response.usd, output.language));
     }
     Ok(if estimate.unreadable.is_empty() { 0 } else { exit::INCOMPLETE })

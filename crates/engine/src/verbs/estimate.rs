@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 use crate::error::Result;
-use crate::files::{self, OmittedFiles, by_kind};
+use crate::files::{self, CostlyFile, OmittedFiles, by_kind};
 use crate::notice::Notice;
 use crate::settings::{Chunking, FileChoice};
 
@@ -38,6 +38,8 @@ pub struct EstimateResponse {
     /// US dollars, if the prices are known.
     #[schema(required)]
     pub usd: Option<f64>,
+    /// The files that would cost most, at most five, the most expensive one first.
+    pub costliest: Vec<CostlyFile>,
     /// Files and folders that would not be taken from the given folders, by kind.
     pub omitted: Vec<OmittedFiles>,
     /// Notices about the estimate.
@@ -76,7 +78,8 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         Some(base) => session.names(base).await?,
         None => session.names_of_new_base()?,
     };
-    let found = files::find(&request.paths, &names, &session.file_choice(&request.choice));
+    let choice = session.file_choice(&request.choice);
+    let found = files::find(&request.paths, &names, &choice);
     let params = session.ingest_params(&request.with, &request.without, request.chunking);
     let base = base.map(|base| match request.own_files {
         true => base.pending_of(found.files.clone()),
@@ -93,8 +96,14 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     ));
     let mut estimate = session.unless_cancelled(async { Ok(counting.await?) }).await?;
     estimate.unreadable.extend(found.left_out);
+    let costliest = std::mem::take(&mut estimate.costliest).into_iter();
+    let costliest = costliest.map(|cost| {
+        let at = names.place(&cost.file);
+        CostlyFile::inspected(cost, &at, &choice)
+    });
     Ok(EstimateResponse {
         usd: session.price_of_estimate(&estimate),
+        costliest: costliest.collect(),
         omitted: by_kind(&found.omitted),
         notices: session.settings().notices.clone(),
         estimate,

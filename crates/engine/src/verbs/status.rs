@@ -17,6 +17,7 @@ use super::feedback;
 use super::lost::{Lost, UnclearFiles};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
+use crate::files::{OmittedFiles, by_kind, omitted_by_name};
 use crate::names::Names;
 use crate::words::chinese_chain;
 
@@ -57,6 +58,8 @@ pub struct StatusResponse {
     /// Files that are not visible and may still exist.
     #[serde(rename = "unseen")]
     pub unclear: Vec<UnclearFiles>,
+    /// Files of the base that indexing does not take from folders, by kind, as their names show.
+    pub omitted_in_base: Vec<OmittedFiles>,
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
     /// The original bytes that are stored.
@@ -128,6 +131,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         stale: outdated,
         unclear: lost.unclear_files(),
         gone: lost.gone,
+        omitted_in_base: by_kind(&omitted_by_name(&names, &session.settings().choice)),
         same: same(&names),
         originals,
         verified: base.verified().await?.len(),
