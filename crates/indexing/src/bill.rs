@@ -135,3 +135,34 @@ impl Bill {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_expensive_files_are_listed_first() {
+        let mut bill = Bill::default();
+        for (file, chunks, tokens) in [
+            ("a", 1, 5),
+            ("b", 3, 5),
+            ("c", 1, 90),
+            ("d", 0, 0),
+            ("e", 2, 1),
+            ("f", 1, 1),
+            ("g", 1, 1),
+        ] {
+            let before = bill.cost_before(file);
+            bill.estimate.chunks += chunks;
+            bill.estimate.usage.prompt_tokens += tokens;
+            bill.add_file(before);
+        }
+        let listed: Vec<(&str, usize, u64)> = bill
+            .estimate
+            .costliest
+            .iter()
+            .map(|cost| (cost.file.as_str(), cost.chunks, cost.tokens))
+            .collect();
+        assert_eq!(listed, [("c", 1, 90), ("b", 3, 5), ("a", 1, 5), ("e", 2, 1), ("f", 1, 1)]);
+    }
+}

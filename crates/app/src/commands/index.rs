@@ -276,12 +276,12 @@ fn show_costliest(response: &EstimateResponse, output: Output) {
         let name = one_line(&file.file);
         output.note(
             format!(
-                "expensive: {name}: {}, {}, {tokens} tokens{colon}{english}",
+                "costs most: {name}: {}, {}, {tokens} tokens{colon}{english}",
                 count(*chunks, "chunk"),
                 count(*calls, "model call")
             ),
             format!(
-                "费用较高：{name}：{chunks} 个文本块，{calls} 次模型调用，{tokens} 个 Token{comma}{chinese}"
+                "费用最高：{name}：{chunks} 个文本块，{calls} 次模型调用，{tokens} 个 Token{comma}{chinese}"
             ),
         );
     }

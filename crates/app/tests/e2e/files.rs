@@ -93,6 +93,90 @@ fn bad_files_are_named_and_good_ones_are_indexed() {
 }
 
 /// The time for a very long line must grow in proportion to its length, not with its square.
+/// A folder as a generator of documentation leaves it, in a repository.
+fn generated_pages() -> Place {
+    let place = Place::new();
+    for (file, text) in [
+        ("site/guide.html", "<h1>Cranes</h1><p>Ada Lovelace wrote notes on the crane.</p>"),
+        ("site/searchindex-1a2b.js", "window.search = JSON.parse('{}');"),
+        ("site/theme/book.js", "function open(page) { return page; }"),
+        ("site/theme/text.woff2", "wOF2"),
+        ("site/tools/count.py", "print('Ada counts the cranes.')"),
+        ("site/node_modules/a/README.md", "# A dependency"),
+        ("site/draft.md", "# Draft\n\nThe crane needs oil.\n"),
+        ("site/package-lock.json", "{}"),
+        (".gitignore", "draft.md\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+    ] {
+        place.write(file, text);
+    }
+    place
+}
+
+#[test]
+fn folders_give_documents_and_the_rest_is_counted_by_kind() {
+    let place = generated_pages();
+    let ran = place.run_to(0, &["--json", "index", "site"]);
+    assert_eq!(outcomes(&ran).0, ["site/guide.html"]);
+    assert!(outcomes(&ran).1.is_empty());
+    let omitted = ran.json()["omitted"].as_array().unwrap().clone();
+    let kinds: Vec<_> = omitted
+        .iter()
+        .map(|of_kind| format!("{} {}", of_kind["kind"].as_str().unwrap(), of_kind["examples"]))
+        .collect();
+    let expected = [
+        r#"asset ["site/theme/book.js"]"#,
+        r#"font ["site/theme/text.woff2"]"#,
+        r#"generated ["site/searchindex-1a2b.js"]"#,
+        r#"lock-file ["site/package-lock.json"]"#,
+        r#"source-code ["site/tools/count.py"]"#,
+        r#"build-folder ["site/node_modules/"]"#,
+        r#"ignored ["site/draft.md"]"#,
+    ];
+    assert_eq!(kinds, expected);
+    let shown = place.run_to(0, &["index", "site"]).stderr;
+    assert!(shown.contains("1 font (site/theme/text.woff2)"), "{shown}");
+    let ran = place.run_to(
+        0,
+        &[
+            "--json",
+            "index",
+            "site",
+            "--source-code",
+            "--include",
+            "draft.md",
+            "--exclude",
+            "theme/",
+        ],
+    );
+    let expected = ["site/draft.md", "site/guide.html", "site/tools/count.py"];
+    assert_eq!(outcomes(&ran).0, expected);
+    let refused = place.run_to(2, &["index", "site", "--include", "{a"]).stderr;
+    assert!(refused.contains("`{a` is not a glob"), "{refused}");
+}
+
+/// The base keeps a file that was named itself, or that an earlier version took from the folder.
+#[test]
+fn omitted_files_of_the_base_stay_and_are_reported() {
+    let place = generated_pages();
+    place.run_to(0, &["index", "site", "site/searchindex-1a2b.js"]);
+    let ran = place.run_to(0, &["--json", "index", "--prune", "site"]);
+    assert_eq!(ran.json()["pruned"].as_array().unwrap().len(), 0);
+    let generated = |of_kind: &serde_json::Value| {
+        of_kind["kind"] == "generated" && of_kind["examples"][0] == "site/searchindex-1a2b.js"
+    };
+    assert!(ran.json()["omitted_in_base"].as_array().unwrap().iter().any(generated));
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert!(status["omitted_in_base"].as_array().unwrap().iter().any(generated), "{status:#}");
+    let shown = place.run_to(0, &["status"]).stderr;
+    assert!(shown.contains("1 generated file (site/searchindex-1a2b.js)"), "{shown}");
+    let estimate = place.run_to(0, &["--base", "new", "estimate", "site/searchindex-1a2b.js"]);
+    assert!(estimate.stderr.contains("by its kind (generated file)"), "{}", estimate.stderr);
+    place.run_to(0, &["delete", "site/searchindex-1a2b.js"]);
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert_eq!(status["omitted_in_base"].as_array().unwrap().len(), 0, "{status:#}");
+}
+
 #[test]
 fn a_line_of_ten_megabytes_is_cut_to_size() {
     let place = Place::new();
