@@ -128,6 +128,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::globs::FileGlob;
 
     /// A folder with these files.
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -141,7 +142,9 @@ mod tests {
     }
 
     fn choice(include: &[&str], exclude: &[&str]) -> FileChoice {
-        let parsed = |globs: &[&str]| globs.iter().map(|glob| glob.parse().unwrap()).collect();
+        let parsed = |globs: &[&str]| -> Vec<FileGlob> {
+            globs.iter().map(|glob| glob.parse::<FileGlob>().unwrap()).collect()
+        };
         FileChoice { include: parsed(include), exclude: parsed(exclude), source_code: false }
     }
 

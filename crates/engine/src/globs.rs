@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn globs_match_below_their_folder() {
-        let globs = ["*.js", "/drafts/"].map(|glob| glob.parse().unwrap());
+        let globs = ["*.js", "/drafts/"].map(|glob| glob.parse::<FileGlob>().unwrap());
         let globs = matcher(Path::new("/docs"), &globs);
         let matches = |path: &str, is_folder| globs.matched(path, is_folder).is_ignore();
         assert!(matches("/docs/a.js", false) && matches("/docs/sub/b.js", false));

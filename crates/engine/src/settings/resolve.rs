@@ -18,16 +18,15 @@ use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structure
 use super::check::check;
 use super::choice::choice;
 use super::file::{
-    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile,
-    TagsTable, parse,
+    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
 };
 use super::keys::{OPENAI, fill_in};
 use super::perspectives::perspectives;
 use super::places::weights;
 use super::rerank::rerank;
 use super::{
-    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RefusedValue, RunLimits,
-    Settings, SettingsError, trust,
+    ChatSettings, EmbedPrefixes, EmbedSettings, Environment, RefusedValue, RunLimits, Settings,
+    SettingsError, trust,
 };
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};

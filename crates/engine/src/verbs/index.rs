@@ -10,6 +10,7 @@ use pikerag_models::{Cap, Meter, Portion, Prices};
 use pikerag_narrate::InWords;
 use pikerag_store::Base;
 use serde::Serialize;
+use tracing::info;
 use utoipa::ToSchema;
 
 use super::feedback::stale;
@@ -134,6 +135,9 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     let names = session.settled_names(&base).await?;
     let mut found = files::find(&request.paths, &names, &choice);
     let on_record = omitted_on_record(names.records(), &found.omitted);
+    if !found.omitted.is_empty() {
+        info!(count = found.omitted.len(), "files and folders that are no documents are not taken");
+    }
     let mut tools = session.tools(&base).await?;
     tools.reader =
         Arc::new(CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() });
