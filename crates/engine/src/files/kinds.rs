@@ -129,7 +129,7 @@ pub(crate) fn kind_of_path(path: &str, choice: &FileChoice) -> Option<OmittedKin
 /// are read: a document stays a document, however it is written.
 pub(super) fn kind_of_content(path: &Path) -> Option<OmittedKind> {
     let name = path.file_name()?.to_str()?.to_lowercase();
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let is_document = Format::ALL.iter().any(|format| format.extensions().contains(&extension));
     if is_document || is_in(TEXTS, extension) {
         return None;
