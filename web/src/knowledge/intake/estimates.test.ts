@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type Estimated, byRole, isFree, isIdle, pairs } from "./estimates";
 
 function estimated(estimate: Partial<Estimated["estimate"]>, usd: number | null = 0): Estimated {
-  return { estimate: { files: 1, unchanged: 0, unreadable: [], chunks: 4, calls: 0, usage: { prompt_tokens: 0, completion_tokens: 0 }, by_role: {}, embedded_tokens: 0, ...estimate }, usd };
+  return { estimate: { files: 1, unchanged: 0, unreadable: [], chunks: 4, calls: 0, usage: { prompt_tokens: 0, completion_tokens: 0 }, by_role: {}, embedded_tokens: 0, ...estimate }, usd, costliest: [], omitted: [] };
 }
 
 test("without calls it is free; embedding too, where its price is known to be nothing", () => {
