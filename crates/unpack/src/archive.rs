@@ -284,6 +284,19 @@ mod tests {
         assert_eq!(resolved, ["ppt/media/a.png", "word/b.png", "etc/passwd"]);
     }
 
+    /// Windows in China writes names in GBK and does not declare it.
+    #[test]
+    fn names_in_gbk_are_decoded() {
+        let mut bytes = packed(&[("XXXXXX.md", "x"), ("plain.md", "y")]);
+        while let Some(at) = bytes.windows(6).position(|window| window == b"XXXXXX") {
+            bytes[at..at + 6].copy_from_slice(b"\xb1\xa8\xbc\xdb\xb5\xa5");
+        }
+        insta::assert_snapshot!(list(&bytes), @"
+        报价单.md: x
+        plain.md: y
+        ");
+    }
+
     #[test]
     fn archives_above_a_limit_are_refused() {
         let bomb = packed(&[("word/document.xml", &" ".repeat(20 << 20))]);

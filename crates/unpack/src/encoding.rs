@@ -1,10 +1,19 @@
 //! Decodes bytes to text and detects their encoding.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{EUC_KR, Encoding, GBK, UTF_8, UTF_16BE, UTF_16LE};
 use pikerag_knowledge::ProblemFact;
 
 use crate::{ParseError, Problems};
+
+/// A text of fewer syllables is too short for the detector to tell Korean from Chinese.
+const SHORT: usize = 32;
+/// Frequent syllables of Korean. They make up most of any Korean text, and seldom even half of the
+/// syllables that the bytes of a Chinese word give by accident.
+const FREQUENT_SYLLABLES: &str = "이다는의에을가고를은하지도로한사서기자인대어리그시부보정여나일해아게수들주있\
+    라으전과장구상제원동국만안선면조성신공관회학생경용비재세문연계금미무내실방화법중스트발간것할모물오우유영업행개단당소치위결년월료\
+    표적견양약계명식강건격권규급남등력록류르마말매목민반배번본북분불산새색석설속수순술심알요운음입작저점종증진질집차처천청초최추출\
+    취카크타태통파평포품프필함합항현형호환활황효후";
 
 /// Text with its original encoding, if that is not UTF-8.
 #[derive(Debug)]
@@ -88,7 +97,23 @@ pub fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Enco
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, true);
-    detector.guess(None, Utf8Detection::Deny)
+    let found = detector.guess(None, Utf8Detection::Deny);
+    if found == EUC_KR && is_short_chinese(bytes) { GBK } else { found }
+}
+
+/// Whether a short text that decodes as Korean is Chinese. Both encodings share most bytes, and the
+/// detector prefers Korean: `报告` would become two syllables that no Korean text contains.
+fn is_short_chinese(bytes: &[u8]) -> bool {
+    let (mut syllables, mut frequent) = (0usize, 0usize);
+    for c in EUC_KR.decode_without_bom_handling(bytes).0.chars() {
+        if ('가'..='힣').contains(&c) {
+            syllables += 1;
+            frequent += usize::from(FREQUENT_SYLLABLES.contains(c));
+        }
+    }
+    syllables < SHORT
+        && frequent * 2 <= syllables
+        && GBK.decode_without_bom_handling_and_without_replacement(bytes).is_some()
 }
 
 /// The encoding that the start of an HTML file declares: `<meta charset=…>` or `encoding="…"`.
@@ -192,5 +217,20 @@ mod tests {
         `a.txt` is not text: it holds mostly control characters; if it is a document, convert it to text first
         "#
         );
+    }
+
+    /// The detector takes the first group for Korean, because all bytes are Korean syllables too.
+    #[test]
+    fn short_chinese_names_are_not_korean() {
+        for name in ["报告", "采购方案", "客户名单", "管理办法.doc", "价格目录", "合同"]
+        {
+            let bytes = encoded(encoding_rs::GB18030, name);
+            assert_eq!(guess(&bytes, None).decode(&bytes).0, name);
+        }
+        for name in ["보고서", "회의 자료", "이것은 문자 인코딩 테스트입니다."]
+        {
+            let bytes = encoded(EUC_KR, name);
+            assert_eq!(guess(&bytes, None).decode(&bytes).0, name);
+        }
     }
 }
