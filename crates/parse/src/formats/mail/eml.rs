@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use pikerag_knowledge::{BlockKind, Document, Problem, ProblemFact};
 
+use super::raw_lines::in_utf8;
 use crate::document::blocks::one_line;
 use crate::document::file::{Input, TextFile};
 use crate::document::writing::Writing;
@@ -34,7 +35,8 @@ pub(crate) fn read(
     problems: &mut Problems,
 ) -> Result<Vec<Document>, ParseError> {
     let malformed = |reason: &str| input.malformed("an e-mail", reason);
-    let message = MessageParser::default().parse(input.bytes);
+    let bytes = in_utf8(input.bytes);
+    let message = MessageParser::default().parse(&bytes);
     let message = message.ok_or_else(|| malformed("it has no header"))?;
     let metadata = metadata(&message);
     if metadata.is_empty() {
