@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use encoding_rs::WINDOWS_1252;
 use hayro_interpret::hayro_syntax::Pdf;
 use hayro_interpret::hayro_syntax::metadata::Metadata;
 use hayro_interpret::hayro_syntax::object::{
@@ -10,6 +11,7 @@ use hayro_interpret::hayro_syntax::object::{
 use hayro_interpret::hayro_syntax::page::Page;
 use hayro_interpret::kurbo::Affine;
 use pikerag_knowledge::Area;
+use pikerag_unpack::encoding;
 
 use super::place::area_of;
 use crate::document::blocks::one_line;
@@ -42,18 +44,54 @@ pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
     (title, metadata)
 }
 
-/// The title, unless a program set it from a file name.
+/// The title, unless a program set it: the name or the address of a file, or a placeholder.
 fn real_title(title: &str) -> Option<String> {
-    let title = title.strip_prefix("Microsoft Word - ").unwrap_or(title);
-    let title = title.strip_prefix("Microsoft PowerPoint - ").unwrap_or(title).trim();
+    // Browsers print the name of a page without a title, and Office the name of the file.
+    const ENDINGS: [&str; 44] = [
+        ".ai", ".asp", ".aspx", ".cdr", ".csv", ".dps", ".dvi", ".doc", ".docm", ".docx", ".dot",
+        ".dotx", ".dwg", ".et", ".htm", ".html", ".indd", ".jsp", ".key", ".md", ".mht", ".mhtml",
+        ".numbers", ".odp", ".ods", ".odt", ".pages", ".pdf", ".php", ".pot", ".pps", ".ppt",
+        ".pptx", ".psd", ".pub", ".qxd", ".rtf", ".shtml", ".tex", ".txt", ".wps", ".xhtml",
+        ".xls", ".xlsx",
+    ];
+    const EMPTY: [&str; 14] = [
+        "",
+        "untitled",
+        "title",
+        "(anonymous)",
+        "unknown",
+        "untitled document",
+        "no title",
+        "about:blank",
+        "word document",
+        "powerpoint presentation",
+        "powerpoint 演示文稿",
+        "无标题",
+        "无标题文档",
+        "未命名",
+    ];
+    let made_by = title.split_once(" - ").filter(|(program, _)| {
+        ["Microsoft Word", "Microsoft PowerPoint", "Microsoft Excel"].contains(program)
+    });
+    let title = made_by.map_or(title, |(_, rest)| rest).trim();
     let low = title.to_lowercase();
-    let names_a_file = [".doc", ".docx", ".pdf", ".indd", ".tex", ".dvi", ".qxd", ".ppt", ".pptx"];
-    let empty = ["", "untitled", "title", "(anonymous)", "unknown", "untitled document"];
-    let bad = empty.contains(&low.as_str()) || names_a_file.iter().any(|end| low.ends_with(end));
-    (!bad && title.chars().any(char::is_alphabetic)).then(|| title.to_owned())
+    // The query and the fragment of an address follow the name of the page.
+    let name = low.split(['?', '#']).next().unwrap_or(&low).trim_end();
+    let names_a_file =
+        [low.as_str(), name].iter().any(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)));
+    let is_address = ["http://", "https://", "file:"].iter().any(|start| low.starts_with(start))
+        && !low.contains(char::is_whitespace);
+    let is_path = low.get(1..3) == Some(":\\");
+    // `文档1`, `Document 12`: names of new files.
+    let stem = low.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+    let is_new = ["document", "文档", "新建文档", "新建 microsoft word 文档", "slide", "幻灯片"];
+    let is_new = is_new.contains(&stem);
+    let is_bad = EMPTY.contains(&low.as_str()) || names_a_file || is_address || is_path || is_new;
+    (!is_bad && title.chars().any(char::is_alphabetic)).then(|| title.to_owned())
 }
 
-/// Decodes a text string: UTF-16 or UTF-8 with a mark, else Latin.
+/// Decodes a text string: UTF-16 or UTF-8 with a mark, else Latin, or the encoding of the machine
+/// that wrote it, such as GBK.
 fn text(bytes: &[u8]) -> String {
     if let Some(wide) = bytes.strip_prefix(b"\xfe\xff") {
         let units = wide.chunks_exact(2).filter_map(|pair| match pair {
@@ -64,7 +102,11 @@ fn text(bytes: &[u8]) -> String {
     }
     match std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)) {
         Ok(text) => text.to_owned(),
-        Err(_) => encoding_rs::WINDOWS_1252.decode(bytes).0.into_owned(),
+        Err(_) => {
+            let found = encoding::guess(bytes, None);
+            let found = if found.is_single_byte() { WINDOWS_1252 } else { found };
+            found.decode_without_bom_handling(bytes).0.into_owned()
+        }
     }
 }
 
@@ -129,4 +171,52 @@ pub(crate) fn links(page: &Page<'_>, to_page: Affine) -> Vec<(Area, String)> {
         }
     }
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_no_titles() {
+        for title in [
+            "travel.html",
+            "index.php?id=3",
+            "Microsoft Word - foo.doc",
+            "Microsoft Excel - 报价.xlsx",
+            "C:\\Users\\ada\\plan",
+            "file:///tmp/plan",
+            "https://a.example/plan",
+            "about:blank",
+            "Untitled",
+            "文档1",
+            "Document 12",
+            "Document",
+            "无标题",
+            "PowerPoint 演示文稿",
+            "2023",
+            " ",
+        ] {
+            assert_eq!(real_title(title), None, "{title}");
+        }
+        for title in [
+            "Handbook of the crane",
+            "差旅费管理办法",
+            "Slides for beginners",
+            "Node.js in practice",
+            "Why https:// matters",
+            "Section 4.3",
+            "Is it safe?",
+        ] {
+            assert_eq!(real_title(title).as_deref(), Some(title));
+        }
+        assert_eq!(real_title("Microsoft Word - Travel rules").as_deref(), Some("Travel rules"));
+    }
+
+    #[test]
+    fn titles_in_gbk_are_decoded() {
+        let gbk = encoding_rs::GBK.encode("差旅费管理办法").0;
+        assert_eq!(text(&gbk), "差旅费管理办法");
+        assert_eq!(text(b"Ren\xe9 Lef\xe8vre"), "René Lefèvre");
+    }
 }
