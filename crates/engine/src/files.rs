@@ -125,6 +125,8 @@ pub(crate) fn omitted_by_name(names: &Names, choice: &FileChoice) -> Vec<Omitted
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
 
     use super::*;
@@ -310,5 +312,22 @@ mod tests {
             omitted("app.js", OmittedKind::Asset),
         ];
         assert_eq!(omitted_on_record(&records, &walked), expected);
+    }
+
+    #[test]
+    fn names_in_gbk_are_taken_unless_another_file_has_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [b"\xb1\xa8\xb8\xe6.md".as_slice(), b"\xba\xcf\xcd\xac.md"] {
+            std::fs::write(folder.path().join(OsStr::from_bytes(name)), "x").unwrap();
+        }
+        std::fs::write(folder.path().join("合同.md"), "x").unwrap();
+        let names = Names::of_new_in(folder.path());
+        let found = find(&[folder.path().to_owned()], &names, &FileChoice::default());
+        // In the order of the bytes on disk: UTF-8 begins with 0xe5 here.
+        assert_eq!(found.files, ["报告.md", "合同.md"]);
+        assert_eq!(found.left_out, [("合同.md".to_owned(), FileError::NotUtf8)]);
+        for file in &found.files {
+            assert!(names.place(file).is_file(), "{file}");
+        }
     }
 }

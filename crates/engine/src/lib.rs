@@ -40,6 +40,7 @@ mod limits;
 mod names;
 mod notice;
 mod presence;
+mod raw_names;
 pub mod sandbox;
 pub mod settings;
 pub mod uploads;

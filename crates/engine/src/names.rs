@@ -17,6 +17,7 @@ use self::root::Root;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::presence::{Disk, UnclearReason};
+use crate::raw_names::{RawFolders, path_of, written};
 use crate::settings::this_folder;
 
 /// The names and places of the files of one base.
@@ -79,10 +80,13 @@ impl Session {
 
 impl Names {
     fn new(here: PathBuf, root: Root, records: Vec<FileRecord>) -> Self {
-        let mut folders = RealFolders::default();
+        let (mut folders, mut raw_folders) = (RealFolders::default(), RawFolders::default());
         let places: HashMap<String, PathBuf> = records
             .iter()
-            .map(|file| (file.path.clone(), folders.of_file(&root.folder.join(&file.path))))
+            .map(|file| {
+                let path = raw_folders.path_of(&root.folder, &file.path);
+                (file.path.clone(), folders.of_file(&path))
+            })
             .collect();
         let (mut kept, mut duplicates) = (HashMap::new(), Vec::new());
         let is_ours = |file: &FileRecord| {
@@ -139,18 +143,26 @@ impl Names {
 
     /// The place of a file of the base.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.places.get(name).cloned().unwrap_or_else(|| self.root.folder.join(name))
+        self.places.get(name).cloned().unwrap_or_else(|| path_of(&self.root.folder, name))
+    }
+
+    /// The place of a file of the base, for people and reports: always UTF-8, even if the path on
+    /// disk is not.
+    pub(crate) fn shown_place(&self, name: &str) -> PathBuf {
+        let place = self.place(name);
+        if place.to_str().is_some() { place } else { self.root.folder.join(name) }
     }
 
     /// The name of the file at a place that [`Names::absolute`] gives. `Err` has the displayable
-    /// part of a path that is not UTF-8.
+    /// part of a path that no name can be made of.
     pub(crate) fn name(&self, at: &Path) -> Result<String, String> {
         if let Some(name) = self.kept.get(at) {
             return Ok(name.clone());
         }
-        self.root
-            .name_of(at)
-            .ok_or_else(|| at.strip_prefix(&self.root.folder).unwrap_or(at).display().to_string())
+        self.root.name_of(at).ok_or_else(|| {
+            let below = at.strip_prefix(&self.root.folder).unwrap_or(at);
+            written(below).unwrap_or_else(|| below.display().to_string())
+        })
     }
 
     /// The name of a file for people and reports.
@@ -159,7 +171,7 @@ impl Names {
     }
 
     /// The absolute place of a typed path. Links in the path to a folder are resolved; a file that
-    /// is itself a link is not followed. The path need not exist.
+    /// is itself a link is not followed. The path need not exist. A decoded name leads to its file.
     pub(crate) fn absolute(&self, typed: &Path) -> PathBuf {
         let mut at = self.here.clone();
         for part in typed.components() {
@@ -171,6 +183,9 @@ impl Names {
                 }
                 other => at.push(other),
             }
+        }
+        if let Some(name) = at.to_str() {
+            at = path_of(Path::new(""), name);
         }
         if at.is_dir() { without_links(&at) } else { RealFolders::default().of_file(&at) }
     }
@@ -263,6 +278,28 @@ mod tests {
             name("../../z.md"),
             folder.path().canonicalize().unwrap().with_file_name("z.md").to_str().unwrap()
         );
+    }
+
+    /// `报告.md` in GBK, as a disk from Windows has it.
+    #[test]
+    fn a_name_in_gbk_leads_to_its_file_and_back() {
+        use std::os::unix::ffi::OsStrExt;
+        let (folder, names) = names("a", &["a/报告.md"]);
+        let file = folder.path().canonicalize().unwrap().join("a");
+        let file = file.join(std::ffi::OsStr::from_bytes(b"\xb1\xa8\xb8\xe6.md"));
+        fs::write(&file, "x").unwrap();
+        assert_eq!(names.name(&names.absolute(&file)).as_deref(), Ok("a/报告.md"));
+        // As typed in a terminal, and as a base opens it later.
+        assert_eq!(names.absolute(Path::new("报告.md")), file);
+        let root = Root { folder: names.root().to_owned(), is_certain: true };
+        let later = Names::new(names.here.clone(), root, names.records.clone());
+        assert_eq!(later.place("a/报告.md"), file);
+        assert_eq!(later.name(&file).as_deref(), Ok("a/报告.md"));
+        assert!(later.shown_place("a/报告.md").ends_with("a/报告.md"));
+        assert_eq!(later.under(&[PathBuf::from("报告.md")]).len(), 1);
+        // A file in UTF-8 has the name if both exist.
+        fs::write(file.with_file_name("报告.md"), "y").unwrap();
+        assert_eq!(names.name(&file), Err("a/报告.md".to_owned()));
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub enum FileError {
     /// The folder contains no file that can be read.
     #[error("it is a folder without files")]
     EmptyFolder,
-    /// Its name is not text.
-    #[error("its name is not UTF-8")]
+    /// Its name is valid in no encoding, or another file has the decoded name.
+    #[error("its name is not UTF-8, and no other encoding gives a name of its own")]
     NotUtf8,
     /// It is a folder, a link, a pipe or a device.
     #[error("it is a link, a folder or a device, not a file")]

@@ -1,7 +1,14 @@
 //! Decodes bytes to text and detects their encoding.
 
+use std::borrow::Cow;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{EUC_KR, Encoding, GBK, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{
+    BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, ISO_8859_2, ISO_8859_4, ISO_8859_5, ISO_8859_6,
+    ISO_8859_7, ISO_8859_8, ISO_8859_13, KOI8_U, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_874,
+    WINDOWS_1250, WINDOWS_1251, WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255,
+    WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
+};
 use pikerag_knowledge::ProblemFact;
 
 use crate::{ParseError, Problems};
@@ -99,6 +106,60 @@ pub fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Enco
     detector.feed(bytes, true);
     let found = detector.guess(None, Utf8Detection::Deny);
     if found == EUC_KR && is_short_chinese(bytes) { GBK } else { found }
+}
+
+/// The name of a file as text; `None` if it is valid in no encoding.
+pub fn decode_name(name: &[u8]) -> Option<String> {
+    if let Ok(name) = std::str::from_utf8(name) {
+        return Some(name.to_owned());
+    }
+    let text = guess(name, None).decode_without_bom_handling_and_without_replacement(name);
+    text.map(Cow::into_owned)
+}
+
+/// The names in other encodings than UTF-8 that [`decode_name`] decodes to this one, the most
+/// frequent encodings first.
+pub fn encode_name(name: &str) -> Vec<Vec<u8>> {
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    for encoding in encodings_of_names() {
+        let (bytes, _, has_unmapped) = encoding.encode(name);
+        let is_it = || !names.iter().any(|known| *known == *bytes);
+        let leads_back = || decode_name(&bytes).as_deref() == Some(name);
+        if !has_unmapped && std::str::from_utf8(&bytes).is_err() && is_it() && leads_back() {
+            names.push(bytes.into_owned());
+        }
+    }
+    names
+}
+
+/// The encodings of names of files: those that the detector may find.
+fn encodings_of_names() -> [&'static Encoding; 24] {
+    [
+        GBK,
+        BIG5,
+        SHIFT_JIS,
+        EUC_KR,
+        EUC_JP,
+        WINDOWS_1252,
+        WINDOWS_1251,
+        WINDOWS_1250,
+        WINDOWS_1253,
+        WINDOWS_1254,
+        WINDOWS_1255,
+        WINDOWS_1256,
+        WINDOWS_1257,
+        WINDOWS_1258,
+        WINDOWS_874,
+        KOI8_U,
+        IBM866,
+        ISO_8859_2,
+        ISO_8859_4,
+        ISO_8859_5,
+        ISO_8859_6,
+        ISO_8859_7,
+        ISO_8859_8,
+        ISO_8859_13,
+    ]
 }
 
 /// Whether a short text that decodes as Korean is Chinese. Both encodings share most bytes, and the
@@ -232,5 +293,21 @@ mod tests {
             let bytes = encoded(EUC_KR, name);
             assert_eq!(guess(&bytes, None).decode(&bytes).0, name);
         }
+    }
+
+    #[test]
+    fn decoded_names_are_encoded_again() {
+        for (encoding, name) in [
+            (GBK, "差旅费管理办法.doc"),
+            (BIG5, "這是一份繁體中文的文件.doc"),
+            (WINDOWS_1252, "café.doc"),
+        ] {
+            let bytes = encoded(encoding, name);
+            assert_eq!(decode_name(&bytes).as_deref(), Some(name));
+            assert!(encode_name(name).contains(&bytes), "{name}");
+        }
+        assert!(encode_name("plain.doc").is_empty());
+        assert_eq!(decode_name("报告".as_bytes()).as_deref(), Some("报告"));
+        assert_eq!(decode_name(&["检索增强生成的系统".as_bytes(), b"\xff"].concat()), None);
     }
 }

@@ -47,7 +47,10 @@ pub(super) fn about_file(error: &FileError) -> Option<Words> {
         FileError::EmptyFolder => {
             ("hidden files and folders are skipped", "隐藏的文件和文件夹会被略过")
         }
-        FileError::NotUtf8 => ("rename it", "请重命名"),
+        FileError::NotUtf8 => (
+            "rename it; `convmv -f gbk -t utf-8 --notest FILE` converts a name in GBK",
+            "请重命名；`convmv -f gbk -t utf-8 --notest 文件` 可转换 GBK 编码的文件名",
+        ),
         _ => return None,
     };
     Some(Words::new(english, chinese))

@@ -41,11 +41,14 @@ fn bad_files_are_named_and_good_ones_are_indexed() {
     place.write("in/report.pdf", "%PDF-1.7\n1 0 obj\n");
     place.write("in/large.txt", "word ".repeat(1 << 18));
     place.write("in/old.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0\0\0");
+    // A name in Latin-1 is read; a damaged one is not.
     std::fs::write(place.path("in").join(OsStr::from_bytes(b"caf\xe9.txt")), "Coffee.").unwrap();
+    let damaged = ["检索增强".as_bytes(), b"\xff.txt"].concat();
+    std::fs::write(place.path("in").join(OsStr::from_bytes(&damaged)), "Coffee.").unwrap();
     std::os::unix::fs::symlink("nowhere", place.path("in/dangling.txt")).unwrap();
     let mut expected = BTreeMap::from([
         ("in/binary.txt", "not text"),
-        ("in/caf\u{fffd}.txt", "not UTF-8"),
+        ("in/检索增强\u{fffd}.txt", "not UTF-8"),
         ("in/dangling.txt", "link"),
         ("in/deep.json", "recursion limit"),
         ("in/empty.txt", "empty"),
@@ -73,12 +76,12 @@ fn bad_files_are_named_and_good_ones_are_indexed() {
         let named = ran.stderr.lines().any(|line| line.contains(file) && line.contains(reason));
         assert!(named, "{file} is not named with {reason:?}:\n{}", ran.stderr);
     }
-    let summary = format!("3 files read, 0 unchanged, {} left out", expected.len());
+    let summary = format!("4 files read, 0 unchanged, {} left out", expected.len());
     assert!(ran.stdout.contains(&summary), "{}", ran.stdout);
 
     let again = place.run_to(3, &[&index[..], &["--json"]].concat());
     let (good, bad) = outcomes(&again);
-    assert_eq!(good, ["in/deep.html", "in/good.md", "in/sub/good.txt"]);
+    assert_eq!(good, ["in/café.txt", "in/deep.html", "in/good.md", "in/sub/good.txt"]);
     assert!(bad.keys().eq(expected.keys()), "{bad:#?}");
     for (file, reason) in &expected {
         assert!(bad[*file].contains(reason), "{file}: {}", bad[*file]);
@@ -87,7 +90,7 @@ fn bad_files_are_named_and_good_ones_are_indexed() {
     let report = again.json()["report"].clone();
     let files = report["files"].as_array().unwrap();
     let unchanged = files.iter().filter(|file| file[1]["outcome"] == "unchanged").count();
-    assert_eq!((unchanged, &report["atoms"]), (3, &0.into()));
+    assert_eq!((unchanged, &report["atoms"]), (4, &0.into()));
     let found = place.run_to(0, &["--base", "base", "search", "--json", "Lovelace"]).json();
     assert_eq!(found[0]["chunk"]["uri"], "in/good.md");
 }

@@ -70,7 +70,7 @@ pub(super) fn walk(folder: &Path, names: &Names, choice: &FileChoice, found: &mu
 }
 
 fn is_hidden(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| name.starts_with('.'))
+    name.as_encoded_bytes().starts_with(b".")
 }
 
 /// A decision about a path by globs or ignore files.

@@ -10,6 +10,7 @@ use pikerag_knowledge::FileRecord;
 
 use super::without_links;
 use crate::error::{EngineError, Result};
+use crate::raw_names::{path_of, written};
 
 /// The most files whose bytes are compared to find a root.
 const COMPARED: usize = 16;
@@ -79,11 +80,15 @@ impl Root {
             .ok_or(EngineError::NotParsed { path, source: FileError::NotUtf8 })
     }
 
-    /// The name of the file at a place; `None` if its path is not UTF-8.
+    /// The name of the file at a place. `None` if its path is valid in no encoding, or if another
+    /// file has this name.
     pub(super) fn name_of(&self, at: &Path) -> Option<String> {
         let below = at.strip_prefix(&self.folder).ok().filter(|_| self.is_certain);
         let name = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(at);
-        name.to_str().map(str::to_owned)
+        match name.to_str() {
+            Some(name) => Some(name.to_owned()),
+            None => written(name).filter(|written| path_of(&self.folder, written) == at),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
+use crate::raw_names::path_of;
 
 /// The outcome of a child's task, as the child writes it.
 #[derive(Serialize, Deserialize)]
@@ -157,7 +158,7 @@ pub fn parse_child(arguments: &ParseChild) -> ExitCode {
 #[async_trait]
 impl FileReader for SandboxedReader {
     async fn hash(&self, path: &str) -> Result<String, FileError> {
-        let (path, most) = (self.root.join(path), self.limits.file_bytes);
+        let (path, most) = (path_of(&self.root, path), self.limits.file_bytes);
         let hashed = tokio::task::spawn_blocking(move || -> Result<String, FileError> {
             let mut file = open(&path, most)?;
             let mut hasher = blake3::Hasher::new();
@@ -170,7 +171,7 @@ impl FileReader for SandboxedReader {
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
         // The place is taken before the bytes are in memory.
         let place = self.place().await?;
-        let (file, most) = (self.root.join(path), self.limits.file_bytes);
+        let (file, most) = (path_of(&self.root, path), self.limits.file_bytes);
         let read = tokio::task::spawn_blocking(move || -> Result<_, FileError> {
             let mut bytes = Vec::new();
             open(&file, most)?

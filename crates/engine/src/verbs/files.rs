@@ -96,7 +96,7 @@ pub async fn files(session: &Session) -> Result<FilesResponse> {
                 Presence::Unclear(..) => OnDisk::Unclear,
             },
             sent_as: uploads.name_of(&path),
-            path,
+            path: names.shown_place(&counts.path),
             documents: counts.documents,
             chunks: counts.chunks,
             hash: hashes

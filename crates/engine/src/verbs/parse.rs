@@ -1,12 +1,13 @@
 //! Shows the result of reading a file (`parse`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pikerag_indexing::{FileError, FileReader};
 use pikerag_parse::Parsed;
 
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
+use crate::raw_names::{path_of, written};
 
 /// The file to read.
 #[derive(Clone, Debug)]
@@ -37,12 +38,16 @@ pub struct ParseRequest {
 /// ```
 pub async fn parse(session: &Session, request: &ParseRequest) -> Result<Parsed> {
     let path = request.path.clone();
-    let Some(name) = request.path.to_str() else {
+    let name = match path.to_str() {
+        Some(name) => Some(name.to_owned()),
+        None => written(&path).filter(|name| path_of(Path::new(""), name) == path),
+    };
+    let Some(name) = name else {
         return Err(EngineError::NotParsed { path, source: FileError::NotUtf8 });
     };
     let reader = session.reader();
     let reading = async {
-        let read = reader.parse(name).await;
+        let read = reader.parse(&name).await;
         read.map(|read| read.parsed).map_err(|source| EngineError::NotParsed { path, source })
     };
     session.unless_cancelled(reading).await

@@ -120,7 +120,7 @@ pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<Corr
     let mut corrections = base.corrections(&path, &read.hash).await?;
     corrections.push(correction);
     base.put_corrections(&path, &read.hash, corrections.clone()).await?;
-    Ok(CorrectionsResponse { file: names.place(&path), corrections })
+    Ok(CorrectionsResponse { file: names.shown_place(&path), corrections })
 }
 
 /// Removes the `number`-th correction of a document's file, from 1.

@@ -184,7 +184,7 @@ fn file(error: &FileError) -> String {
         FileError::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
         FileError::Missing => "没有这个文件".to_owned(),
         FileError::EmptyFolder => "文件夹中没有文件".to_owned(),
-        FileError::NotUtf8 => "文件名不是 UTF-8 文本".to_owned(),
+        FileError::NotUtf8 => "文件名不是 UTF-8，按其他编码也得不到唯一的名称".to_owned(),
         FileError::NotRegular => "不是文件，而是链接、文件夹或设备".to_owned(),
         FileError::TooLarge { bytes, most } => format!(
             "大小为 {:.1} MiB，超过上限 {} MiB",
