@@ -10,4 +10,5 @@ mod methods;
 mod model_output;
 mod no_leak;
 mod records;
+mod repeats;
 mod structures;

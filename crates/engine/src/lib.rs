@@ -59,7 +59,7 @@ pub mod parts {
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
     pub use pikerag_indexing::estimate::Estimate;
     pub use pikerag_indexing::{
-        FileError, Learned, MissingPart, Outcome, Report as IndexReport, mark_in_words,
+        FileError, Learned, MissingPart, Outcome, Repeat, Report as IndexReport, mark_in_words,
     };
     pub use pikerag_knowledge::Spent;
     pub use pikerag_methods::pike::Classifier;

@@ -4,6 +4,7 @@
 mod learn;
 mod moved;
 mod reading;
+mod repeats;
 mod structures;
 
 pub use self::learn::{Learned, Sample, learn, pair_with_keys};
@@ -63,6 +64,7 @@ pub async fn read_files(
     let plan = Plan { params, available: &available, wanted: Vec::new() };
     reading::read_all(tools, files, &plan, watch, &mut report).await?;
     moved::delete_moved(tools, params, &mut report).await?;
+    repeats::find_repeats(tools, params, &mut report).await?;
     Ok(report)
 }
 

@@ -24,8 +24,8 @@ pub mod waiting;
 
 pub use error::FileError;
 pub use ingest::{Learned, Sample, build, ingest, learn, pair_with_keys, read_files};
-pub use outcome::{Outcome, Progress, Report};
-pub use params::{ChunkBy, Params, Summarized, TagParams, recipe};
+pub use outcome::{Outcome, Progress, Repeat, Report};
+pub use params::{ChunkBy, Params, Repeats, Summarized, TagParams, recipe};
 pub use plan::{Available, MissingPart};
 pub use table::mark_in_words;
 pub use tools::{FileReader, ReadFile, Tools, Watch};

@@ -68,6 +68,20 @@ pub enum Outcome {
     },
 }
 
+/// A file whose text repeats that of another file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = RepeatedFile)]
+pub struct Repeat {
+    /// The file.
+    pub file: String,
+    /// The file that it repeats.
+    pub of: String,
+    /// Whether the other file contains all its words. If not, single words differ, and no figures.
+    pub is_whole: bool,
+    /// Whether it is left out of the base.
+    pub is_left_out: bool,
+}
+
 /// The result of an indexing run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = IndexReport)]
@@ -76,6 +90,9 @@ pub struct Report {
     pub files: Vec<(String, Outcome)>,
     /// Renamed or moved files: (old name, new name).
     pub moved: Vec<(String, String)>,
+    /// New files that repeat another file, or that another file repeats.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeat>,
     /// Parts of stored files that parsers could not read: (file, problem).
     pub problems: Vec<(String, Problem)>,
     /// Chunks atomized in this run; a chunk with two kinds of atoms counts twice.

@@ -23,6 +23,8 @@ pub struct Params {
     /// Questions such as readers ask, which the model that writes atomic questions is shown (KAR³ §5). Other ones
     /// apply to the chunks that are read from then on.
     pub sample_questions: Vec<String>,
+    /// The files to index of those that repeat the same text.
+    pub repeats: Repeats,
     /// The structures to build over all documents. Every later run keeps them up to date.
     pub with: Vec<Structure>,
     /// The structures to stop maintaining, even if `with` or earlier runs request them. Existing data is
@@ -56,6 +58,7 @@ impl Default for Params {
             tags: TagParams::default(),
             atoms: vec![AtomKind::Sentence],
             sample_questions: Vec::new(),
+            repeats: Repeats::All,
             with: Vec::new(),
             without: Vec::new(),
             records: Vec::new(),
@@ -67,6 +70,17 @@ impl Default for Params {
             embeds_in_flight: 4,
         }
     }
+}
+
+/// The files to index of those that repeat the same text. Either way, the report names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Repeats {
+    /// All of them: a filter or a key may admit one and not the other, and people may ask for a file by its name.
+    #[default]
+    All,
+    /// One. Files that only resemble each other are all indexed.
+    Once,
 }
 
 /// The way chunks are cut.

@@ -17,6 +17,7 @@ mod ordinals;
 mod pattern;
 pub mod periods;
 mod quantities;
+pub mod repeats;
 mod sentences;
 mod stop;
 mod tokens;

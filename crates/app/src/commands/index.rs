@@ -1,7 +1,7 @@
 //! Runs `index` and `estimate`.
 
 use pikerag_engine::narrate::{InWords, Words};
-use pikerag_engine::parts::{IndexReport, Outcome};
+use pikerag_engine::parts::{IndexReport, Outcome, Repeat};
 use pikerag_engine::{CostlyFile, EstimateResponse, IndexResponse, Session, chinese_reason};
 
 use super::feedback::show_stale_answers;
@@ -158,6 +158,7 @@ fn show(response: &IndexResponse, output: Output) {
             format!("已移除 {old}：已改名为 {new}"),
         );
     }
+    show_repeats(&report.repeats, output);
     show_gone(gone, output);
     show_omitted(&response.omitted, output);
     show_omitted_in_base(&response.omitted_in_base, output);
@@ -235,6 +236,23 @@ fn show_unreadable(report: &IndexReport, output: Output) {
             ),
         );
     }
+}
+
+/// Names the files that repeat others. It is a notice: nothing is wrong with them.
+fn show_repeats(repeats: &[Repeat], output: Output) {
+    for Repeat { file, of, is_whole, is_left_out } in repeats.iter().take(LISTED) {
+        let (file, of) = (one_line(file), one_line(of));
+        let (english, chinese) = match (is_whole, is_left_out) {
+            (_, true) => ("repeats, and is left out:", "的内容与此重复，已略过："),
+            (true, false) => ("repeats", "的内容与此重复："),
+            (false, false) => ("is almost the same as", "的内容与此几乎相同："),
+        };
+        output.note(format!("{file} {english} {of}"), format!("{file} {chinese}{of}"));
+    }
+    let more = repeats.len().saturating_sub(LISTED);
+    show_more(more, output, |more| {
+        Words::new(count(more, "more repeated file"), format!("{more} 个重复的文件"))
+    });
 }
 
 /// Shows calls that failed, and those that a model refused.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use pikerag_indexing::Summarized;
+use pikerag_indexing::{Repeats, Summarized};
 use pikerag_knowledge::{AtomKind, RecordSchema, Role, Structure};
 use pikerag_methods::{TagUse, VerifiedUse};
 use pikerag_models::Secret;
@@ -234,6 +234,8 @@ pub(super) struct IndexTable {
     pub(super) sample_questions: Vec<String>,
     /// The structures to build over all documents together.
     pub(super) with: Vec<Structure>,
+    /// Whether files that repeat another file are indexed; default: all.
+    pub(super) repeats: Repeats,
     /// Whether the original bytes of files are kept; default: yes.
     pub(super) originals: Option<bool>,
     /// The largest file whose bytes are kept.

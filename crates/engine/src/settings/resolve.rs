@@ -334,6 +334,7 @@ fn ingest(
         tags: tags(&file.tags),
         atoms,
         sample_questions: index.sample_questions.clone(),
+        repeats: index.repeats,
         with: index.with.clone(),
         without: Vec::new(),
         records: file.records.clone(),
