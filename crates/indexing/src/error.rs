@@ -54,6 +54,11 @@ pub enum FileError {
 }
 
 impl FileError {
+    /// Whether nothing is lost without the file, so that the run is complete.
+    pub(crate) fn is_notice(&self) -> bool {
+        matches!(self, Self::Refused(ParseError::Redirect { .. }))
+    }
+
     /// A short name of the error for programs; it does not change between versions.
     pub fn code(&self) -> &'static str {
         match self {

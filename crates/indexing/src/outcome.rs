@@ -205,10 +205,33 @@ impl Report {
 
     /// Whether the base has everything requested, even if rules replaced refused replies.
     pub fn is_complete(&self) -> bool {
-        let waits = |outcome: &Outcome| matches!(outcome, Outcome::Waiting { .. });
-        let nothing_failed = self.failed_files() == 0
-            && self.failures == 0
-            && !self.files.iter().any(|(_, outcome)| waits(outcome));
+        let is_missing = |outcome: &Outcome| match outcome {
+            Outcome::Waiting { .. } => true,
+            Outcome::Failed { reason } => !reason.is_notice(),
+            Outcome::Stored { .. } | Outcome::Unchanged => false,
+        };
+        let nothing_failed =
+            self.failures == 0 && !self.files.iter().any(|(_, outcome)| is_missing(outcome));
         nothing_failed && self.missing.is_empty() && self.stopped.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_parse::ParseError;
+
+    use super::*;
+
+    #[test]
+    fn a_page_that_only_redirects_leaves_the_run_complete() {
+        let report = |reason: FileError| Report {
+            files: vec![("old.html".to_owned(), Outcome::Failed { reason })],
+            ..Report::default()
+        };
+        let (name, to) = ("old.html".to_owned(), "new.html".to_owned());
+        let redirect = report(FileError::Refused(ParseError::Redirect { name, to }));
+        assert!(redirect.is_complete());
+        assert_eq!(redirect.failed_files(), 1);
+        assert!(!report(FileError::NoText).is_complete());
     }
 }

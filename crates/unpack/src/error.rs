@@ -68,6 +68,14 @@ pub enum ParseError {
         /// The broken rule, and its place.
         reason: String,
     },
+    /// A page that only leads readers to another one.
+    #[error("`{name}` only redirects to {to}: index that page instead")]
+    Redirect {
+        /// The file's name from the user.
+        name: String,
+        /// The address of the other page, as written.
+        to: String,
+    },
     /// The file is valid, but has no text.
     #[error("`{name}` holds no text: check that it is the file you meant")]
     NothingInside {
@@ -86,6 +94,7 @@ impl ParseError {
             Self::NoPage { .. } => "no-such-page",
             Self::NotText { .. } => "file-not-text",
             Self::Malformed { .. } => "file-malformed",
+            Self::Redirect { .. } => "page-redirects",
             Self::NothingInside { .. } => "file-without-text",
         }
     }

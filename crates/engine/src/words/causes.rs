@@ -227,6 +227,9 @@ fn parse(error: &ParseError) -> String {
             format_name(format),
             chinese_reason(reason)
         ),
+        ParseError::Redirect { name, to } => {
+            format!("`{name}` 只跳转到 {to}：请改为索引该页面")
+        }
         ParseError::NothingInside { name } => {
             format!("`{name}` 中没有文本：请检查是否选对了文件")
         }

@@ -20,6 +20,24 @@ use writer::Writer;
 /// A main part with less than this share (1/5) of the page's text is not the main part.
 const MAIN_SHARE: usize = 5;
 
+/// A page with more letters has content of its own, even if it sends its readers elsewhere.
+const LONGEST_REDIRECT: usize = 160;
+/// What a page says that has a single link, to its new place.
+const MOVED: [&str; 12] = [
+    "this page has moved",
+    "this page has been moved",
+    "this page is now at",
+    "this document has moved",
+    "the document has moved",
+    "object moved to",
+    "you are being redirected",
+    "页面已移至",
+    "页面已迁移",
+    "页面已搬到",
+    "正在跳转",
+    "自动跳转",
+];
+
 /// Reads a page: its `main` or `article` parts if they hold most of it, else its body.
 pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document, ParseError> {
     let page = tree::read(&file.text, file.limits.max_depth);
@@ -31,15 +49,32 @@ pub(crate) fn read(file: &TextFile, problems: &mut Problems) -> Result<Document,
     if rendered.cut {
         problems.add("", ProblemFact::CellsRead { most: file.limits.max_cells });
     }
+    let head = content::head_of(root);
+    if let Some(to) = redirect(&rendered, head.redirects_to) {
+        return Err(ParseError::Redirect { name: file.name.to_owned(), to });
+    }
     if rendered.text.is_empty() {
         return Err(ParseError::NothingInside { name: file.name.to_owned() });
     }
-    let head = content::head_of(root);
     let title =
         head.title.or_else(|| first_heading(&rendered.blocks, &rendered.text).and_then(one_line));
     let mut document = file.document(title, rendered.text, rendered.blocks, rendered.links);
     document.metadata = head.metadata;
     Ok(document)
+}
+
+/// The page that a page without content of its own sends its readers to.
+fn redirect(rendered: &Writer, sends_to: Option<String>) -> Option<String> {
+    let letters = rendered.text.chars().filter(|c| !c.is_whitespace()).count();
+    if LONGEST_REDIRECT < letters {
+        return None;
+    }
+    sends_to.or_else(|| {
+        let [link] = rendered.links.as_slice() else { return None };
+        let text = rendered.text.to_lowercase();
+        let is_moved = MOVED.iter().any(|words| text.contains(words));
+        is_moved.then(|| link.target.clone())
+    })
 }
 
 /// Takes the larger rendering if a part turns out to be almost empty, so that no page is lost.
@@ -130,6 +165,32 @@ fn first_heading<'a>(blocks: &[Block], text: &'a str) -> Option<&'a str> {
 mod tests {
     use crate::Limits;
     use crate::test_support::{run, run_within};
+
+    #[test]
+    fn pages_that_only_redirect_are_left_out() {
+        let refresh = |rest: &str| {
+            format!(
+                "<title>Cranes</title><meta http-equiv=Refresh content='0; URL=new.html'><p>{rest}"
+            )
+        };
+        for page in [
+            refresh(""),
+            refresh("Please wait, or <a href=new.html>click here</a>."),
+            "<h1>Cranes</h1><p>This page has moved: <a href=new.html>here</a>".to_owned(),
+            "<p>页面已移至<a href=new.html>新地址</a>".to_owned(),
+        ] {
+            let expected = "`x.html` only redirects to new.html: index that page instead";
+            assert_eq!(run("x.html", &page), expected, "{page}");
+        }
+        for page in [
+            // A page with content, and one that only loads itself again.
+            refresh(&"Cranes lift loads in harbours. ".repeat(9)),
+            "<meta http-equiv=refresh content=300><p>Arrivals".to_owned(),
+            "<p>The office has moved: <a href=map.html>map</a>".to_owned(),
+        ] {
+            assert!(run("x.html", &page).starts_with("== "), "{page}");
+        }
+    }
 
     #[test]
     fn a_page_is_read_without_its_frame() {

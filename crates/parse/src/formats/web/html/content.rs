@@ -129,6 +129,8 @@ fn outermost(
 pub(super) struct Head {
     pub(super) title: Option<String>,
     pub(super) metadata: BTreeMap<String, String>,
+    /// The page that readers are sent to.
+    pub(super) redirects_to: Option<String>,
 }
 
 /// The title, the language and the useful `meta` elements; the first of each counts.
@@ -143,6 +145,10 @@ pub(super) fn head_of(root: NodeRef<'_, Node>) -> Head {
         let Some(element) = node.value().as_element() else { continue };
         match element.name() {
             "html" => note("language".to_owned(), element.attr("lang").unwrap_or_default()),
+            "meta" if is_refresh(element) => {
+                let target = element.attr("content").and_then(refresh_target);
+                head.redirects_to = head.redirects_to.take().or(target);
+            }
             "meta" => {
                 let name =
                     element.attr("name").or_else(|| element.attr("property")).unwrap_or_default();
@@ -171,6 +177,23 @@ pub(super) fn head_of(root: NodeRef<'_, Node>) -> Head {
         }
     }
     head
+}
+
+fn is_refresh(element: &Element) -> bool {
+    element.attr("http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case("refresh"))
+}
+
+/// The address in `0; url=page.html`; `None` if the page only loads itself again.
+fn refresh_target(content: &str) -> Option<String> {
+    let (_, target) = content.split_once([';', ','])?;
+    let target = target.trim();
+    let target = match target.get(..3) {
+        Some(key) if key.eq_ignore_ascii_case("url") => {
+            target.get(3..)?.trim_start().strip_prefix('=')?
+        }
+        _ => target,
+    };
+    one_line(target.trim().trim_matches(['"', '\'']))
 }
 
 fn in_head(node: NodeRef<'_, Node>) -> bool {
