@@ -242,7 +242,7 @@ fn show_unreadable(report: &IndexReport, output: Output) {
 fn show_repeats(repeats: &[Repeat], output: Output) {
     for Repeat { file, of, is_whole, is_left_out } in repeats.iter().take(LISTED) {
         let (file, of) = (one_line(file), one_line(of));
-        let (english, chinese) = match (is_whole, is_left_out) {
+        let (english, chinese) = match (*is_whole, *is_left_out) {
             (_, true) => ("repeats, and is left out:", "的内容与此重复，已略过："),
             (true, false) => ("repeats", "的内容与此重复："),
             (false, false) => ("is almost the same as", "的内容与此几乎相同："),

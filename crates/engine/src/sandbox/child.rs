@@ -158,9 +158,9 @@ pub fn parse_child(arguments: &ParseChild) -> ExitCode {
 #[async_trait]
 impl FileReader for SandboxedReader {
     async fn hash(&self, path: &str) -> Result<String, FileError> {
-        let (path, most) = (path_of(&self.root, path), self.limits.file_bytes);
+        let (root, path, most) = (self.root.clone(), path.to_owned(), self.limits.file_bytes);
         let hashed = tokio::task::spawn_blocking(move || -> Result<String, FileError> {
-            let mut file = open(&path, most)?;
+            let mut file = open(&path_of(&root, &path), most)?;
             let mut hasher = blake3::Hasher::new();
             std::io::copy(&mut file, &mut hasher).map_err(|error| unreadable(&error))?;
             Ok(hasher.finalize().to_hex().to_string())
@@ -171,10 +171,10 @@ impl FileReader for SandboxedReader {
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
         // The place is taken before the bytes are in memory.
         let place = self.place().await?;
-        let (file, most) = (path_of(&self.root, path), self.limits.file_bytes);
+        let (root, name, most) = (self.root.clone(), path.to_owned(), self.limits.file_bytes);
         let read = tokio::task::spawn_blocking(move || -> Result<_, FileError> {
             let mut bytes = Vec::new();
-            open(&file, most)?
+            open(&path_of(&root, &name), most)?
                 .take(most.saturating_add(1))
                 .read_to_end(&mut bytes)
                 .map_err(|error| unreadable(&error))?;

@@ -234,7 +234,6 @@ pub(super) struct IndexTable {
     pub(super) sample_questions: Vec<String>,
     /// The structures to build over all documents together.
     pub(super) with: Vec<Structure>,
-    /// Whether files that repeat another file are indexed; default: all.
     pub(super) repeats: Repeats,
     /// Whether the original bytes of files are kept; default: yes.
     pub(super) originals: Option<bool>,
