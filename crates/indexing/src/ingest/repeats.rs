@@ -112,7 +112,7 @@ impl Texts<'_> {
         for Chunk { uri, text, source: of, .. } in self.base.chunks(&ids).await? {
             let file = file_path(&uri);
             let is_alike =
-                of != source && share_of_words(&words, &text) && !similar.contains(&file);
+                of != source && has_most_words(&words, &text) && !similar.contains(&file);
             if is_alike && file != path {
                 similar.push(file);
             }
@@ -182,7 +182,7 @@ impl Texts<'_> {
 }
 
 /// Whether a passage has most of these words.
-fn share_of_words(words: &[String], passage: &str) -> bool {
+fn has_most_words(words: &[String], passage: &str) -> bool {
     let theirs: HashSet<String> = content_words(passage).into_iter().collect();
     let common = words.iter().filter(|word| theirs.contains(*word)).count();
     words.len() * 3 <= common * 4

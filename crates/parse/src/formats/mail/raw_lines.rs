@@ -77,9 +77,9 @@ fn boundary(line: &[u8]) -> Option<Vec<u8>> {
     const KEY: &[u8] = b"boundary=";
     let at = line.windows(KEY.len()).position(|window| window.eq_ignore_ascii_case(KEY))?;
     let value = line.get(at + KEY.len()..)?;
-    let (value, ends): (&[u8], &[u8]) = match value.strip_prefix(b"\"") {
-        Some(quoted) => (quoted, b"\""),
-        None => (value, b"; \t"),
+    let (value, ends) = match value.strip_prefix(b"\"") {
+        Some(quoted) => (quoted, b"\"".as_slice()),
+        None => (value, b"; \t".as_slice()),
     };
     let value = value.split(|byte| ends.contains(byte)).next()?;
     (!value.is_empty()).then(|| value.to_vec())

@@ -47,9 +47,9 @@ pub(crate) fn about(pdf: &Pdf) -> (Option<String>, BTreeMap<String, String>) {
 /// The title, unless a program set it: the name or the address of a file, or a placeholder.
 fn real_title(title: &str) -> Option<String> {
     // Browsers print the name of a page without a title, and Office the name of the file.
-    const ENDINGS: [&str; 44] = [
-        ".ai", ".asp", ".aspx", ".cdr", ".csv", ".dps", ".dvi", ".doc", ".docm", ".docx", ".dot",
-        ".dotx", ".dwg", ".et", ".htm", ".html", ".indd", ".jsp", ".key", ".md", ".mht", ".mhtml",
+    const ENDINGS: [&str; 43] = [
+        ".asp", ".aspx", ".cdr", ".csv", ".dps", ".dvi", ".doc", ".docm", ".docx", ".dot", ".dotx",
+        ".dwg", ".et", ".htm", ".html", ".indd", ".jsp", ".key", ".md", ".mht", ".mhtml",
         ".numbers", ".odp", ".ods", ".odt", ".pages", ".pdf", ".php", ".pot", ".pps", ".ppt",
         ".pptx", ".psd", ".pub", ".qxd", ".rtf", ".shtml", ".tex", ".txt", ".wps", ".xhtml",
         ".xls", ".xlsx",
