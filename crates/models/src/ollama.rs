@@ -41,31 +41,40 @@ struct Tag {
 pub async fn find(transport: &Transport, address: &str) -> Option<LocalServer> {
     let place = place(address)?;
     let url: Url = format!("{place}/api/tags").parse().ok()?;
-    let asked = transport.to_this_machine().ok()?.get(url).timeout(PATIENCE).send().await.ok()?;
+    let held = get(transport, url, PATIENCE).await?;
+    let tags: Tags = serde_json::from_slice(&held).ok()?;
+    let names = tags.models.into_iter().map(|tag| tag.name);
+    // Embedding models have "embed" in their names. A name comes from a stranger, and a person may
+    // copy it into a command, so it must be plain.
+    let chats = |name: &String| !name.contains("embed") && is_plain(name);
+    Some(LocalServer { base_url: format!("{place}/v1"), models: names.filter(chats).collect() })
+}
+
+/// The body of a short, successful reply of a server on this machine that comes in time.
+pub(crate) async fn get(transport: &Transport, url: Url, patience: Duration) -> Option<Vec<u8>> {
+    let asked = transport.to_this_machine().ok()?.get(url).timeout(patience).send().await.ok()?;
     if !asked.status().is_success()
         || asked.content_length().is_some_and(|it| LONGEST < it as usize)
     {
         return None;
     }
-    let mut held = Vec::new();
-    let mut asked = asked;
+    let (mut held, mut asked) = (Vec::new(), asked);
     while let Some(piece) = asked.chunk().await.ok()? {
         held.extend_from_slice(&piece);
         if LONGEST < held.len() {
             return None;
         }
     }
-    let tags: Tags = serde_json::from_slice(&held).ok()?;
-    let names = tags.models.into_iter().map(|tag| tag.name);
-    // Embedding models have "embed" in their names. A name comes from a stranger, and a person may
-    // copy it into a command, so it must be plain.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
-    let chats = |name: &String| !name.contains("embed") && name.chars().all(is_plain);
-    Some(LocalServer { base_url: format!("{place}/v1"), models: names.filter(chats).collect() })
+    Some(held)
+}
+
+/// Whether a name of a model from a stranger can be shown and copied into a command.
+pub(crate) fn is_plain(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || ".:/_@-".contains(c))
 }
 
 /// Scheme, name and port, if they mean this machine.
-fn place(address: &str) -> Option<String> {
+pub(crate) fn place(address: &str) -> Option<String> {
     let rest = match address.trim().split_once("://") {
         Some(("http", rest)) => rest,
         Some(_) => return None,

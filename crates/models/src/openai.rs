@@ -35,6 +35,10 @@ pub use rerank::EndpointReranker;
 pub(crate) use trouble::Trouble;
 pub use trouble::withheld_keys;
 
+/// The beginning of the name of a model that pikerag serves itself, such as `local:smollm2-135m`.
+/// Its endpoint has the name as address.
+pub const LOCAL: &str = "local:";
+
 /// The address of a model, and the dialect of its endpoint.
 #[derive(Clone)]
 pub struct Endpoint {

@@ -6,6 +6,7 @@ use pikerag_knowledge::{ChatModel, Embedder, Ledger, ModelError, Reranker};
 
 use crate::batch::Batch;
 use crate::budget::Budget;
+use crate::hosted::{HostedChat, ModelServer};
 use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker, canonical};
 use crate::limit::Limit;
 use crate::meter::Meter;
@@ -46,6 +47,8 @@ pub struct StackParams {
     pub upstream: Upstream,
     /// The patience with it.
     pub retry: RetryParams,
+    /// The server that pikerag starts for the model; `None` for an endpoint that others run.
+    pub server: Option<Arc<dyn ModelServer>>,
 }
 
 /// Identifies an endpoint among those that use one model name: by the address, without user,
@@ -66,18 +69,36 @@ pub fn chat_stack(
     endpoint: Endpoint,
     params: &StackParams,
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
-    let extra = Extra::new(&endpoint.extra);
-    let identity = endpoint_identity(&endpoint);
     let quirks = Arc::clone(&params.upstream.quirks);
-    let model = OpenAiChat::new(endpoint, &calls.transport)?.with_quirks(quirks);
-    let model = metered(model, calls).with_extra(extra);
+    Ok(match &params.server {
+        Some(server) => {
+            let (own, server) = (endpoint.clone(), Arc::clone(server));
+            let model = HostedChat::new(own, &calls.transport, server, quirks);
+            wrapped(calls, &endpoint, model, params)
+        }
+        None => {
+            let model = OpenAiChat::new(endpoint.clone(), &calls.transport)?.with_quirks(quirks);
+            wrapped(calls, &endpoint, model, params)
+        }
+    })
+}
+
+/// A chat model of an endpoint in all its wrappers.
+fn wrapped<M: ChatModel + 'static>(
+    calls: &CallContext,
+    endpoint: &Endpoint,
+    model: M,
+    params: &StackParams,
+) -> Arc<dyn ChatModel> {
+    let identity = endpoint_identity(endpoint);
+    let model = metered(model, calls).with_extra(Extra::new(&endpoint.extra));
     let model = within(calls, model, params).served_by(identity.clone());
     let (flights, scope) = flights(calls, params, &identity);
     let model: Arc<dyn ChatModel> = Arc::new(SingleFlight::among(model, flights, scope));
-    Ok(match &calls.payer {
+    match &calls.payer {
         Some(payer) => Arc::new(OnAccount::new(model, Arc::clone(payer))),
         None => model,
-    })
+    }
 }
 
 /// A model whose calls count in this context.

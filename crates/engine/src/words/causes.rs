@@ -93,6 +93,7 @@ fn model(error: &ModelError) -> String {
         ModelError::Unreachable { model, .. } => format!("无法连接 {model}"),
         ModelError::Refused { model, .. } => format!("{model} 拒绝了此请求"),
         ModelError::Denied { model, .. } => format!("{model} 拒绝所有请求"),
+        ModelError::NotStarted { model, .. } => format!("无法启动 {model}"),
         ModelError::Broken { model, .. } => format!("{model} 的回复不符合协议"),
         ModelError::OverBudget { cap, spent } => budget(cap, spent),
         ModelError::KeyEnded => "此请求的密钥已撤销或已过期".to_owned(),

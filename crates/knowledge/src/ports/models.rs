@@ -242,6 +242,10 @@ pub enum ModelError {
     /// address.
     #[error("{model} refuses every request")]
     Denied { model: String, source: Cause },
+    /// Stop asking until the cause is removed: a model of this machine has no file, no program to
+    /// serve it or no memory, or its server keeps ending.
+    #[error("{model} cannot be started")]
+    NotStarted { model: String, source: Cause },
     /// The reply violates the protocol: no choices, vectors of the wrong length.
     #[error("{model} sent a reply that breaks the protocol")]
     Broken { model: String, source: Cause },
@@ -285,6 +289,7 @@ impl ModelError {
             Self::Unreachable { .. } => "unreachable",
             Self::Refused { .. } => "refused",
             Self::Denied { .. } => "denied",
+            Self::NotStarted { .. } => "not-started",
             Self::Broken { .. } => "broken",
             Self::OverBudget { .. } => "over-budget",
             Self::KeyEnded => "key-ended",
@@ -303,6 +308,7 @@ impl ModelError {
             | Self::KeyEnded
             | Self::Unreachable { .. }
             | Self::Denied { .. }
+            | Self::NotStarted { .. }
             | Self::NotRecorded { .. }
             | Self::Unsupported { .. }
             | Self::NoLogprobs { .. }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tracing::debug;
 
 use super::trouble::Trouble;
-use super::{Endpoint, extra, wait};
+use super::{Endpoint, LOCAL, extra, wait};
 use crate::secret::Secret;
 
 /// The longest reply that we read; 2,048 vectors of 3,072 floats in base64 have 34 MB.
@@ -78,6 +78,11 @@ impl Transport {
     /// A client for servers on this machine: never through a proxy.
     pub(crate) fn to_this_machine(&self) -> Result<Client, reqwest::Error> {
         self.client(Route::Loopback)
+    }
+
+    /// A client for an address; it follows no redirections.
+    pub(crate) fn to(&self, url: &Url) -> Result<Client, reqwest::Error> {
+        self.client(route(url))
     }
 }
 
@@ -198,6 +203,9 @@ impl Wire {
 
 /// An address in a form that may be shown: without user, password and query.
 pub(super) fn shown(base_url: &str) -> String {
+    if base_url.starts_with(LOCAL) {
+        return base_url.to_owned();
+    }
     match Url::parse(base_url) {
         Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
         Err(_) => "not a URL".to_owned(),
