@@ -4,9 +4,11 @@
 mod check;
 mod choice;
 mod declaration;
+mod endpoints;
 mod environment;
 mod file;
 mod keys;
+mod local;
 mod perspectives;
 mod places;
 mod refused;
@@ -36,6 +38,7 @@ pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub(crate) use self::file::MOST_PARSERS;
 use self::file::SettingsFile;
+pub use self::local::LocalSettings;
 pub use self::refused::RefusedValue;
 pub use self::rerank::{RerankSettings, Reranks};
 use self::resolve::resolve;
@@ -63,6 +66,8 @@ pub struct Settings {
     pub program: Option<PathBuf>,
     /// Chat endpoints by role, also if `offline` forbids their use.
     chat: BTreeMap<Role, Arc<ChatSettings>>,
+    /// The servers of open models on this machine.
+    pub local: LocalSettings,
     /// The source of vectors.
     pub embed: EmbedSettings,
     /// The prefixes of texts that are embedded.

@@ -108,6 +108,11 @@ impl Endpoint {
         http::shown(&self.base_url)
     }
 
+    /// The name of the model, without its beginning, if pikerag serves it itself.
+    pub fn local_name(&self) -> Option<&str> {
+        self.base_url.strip_prefix(LOCAL)
+    }
+
     /// All values that must never be shown: the key, and the values of all headers.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let headers = self.headers.iter().map(|(_, secret)| secret.clone());

@@ -10,6 +10,7 @@ use pikerag_methods::{TagUse, VerifiedUse};
 use pikerag_models::Secret;
 use serde::Deserialize;
 
+use super::local::LocalTable;
 use super::rerank::RerankTable;
 use super::runs::RunsTable;
 use super::server::ServerTable;
@@ -75,6 +76,8 @@ pub(super) struct SettingsFile {
     pub(super) chat: ChatTable,
     /// Models of single roles; each setting replaces that of `chat`.
     pub(super) roles: BTreeMap<Role, ChatTable>,
+    /// The servers of open models on this machine.
+    pub(super) local: LocalTable,
     /// The embedding model.
     pub(super) embed: EmbedTable,
     /// The model that reranks.

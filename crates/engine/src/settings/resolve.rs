@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,15 @@ use pikerag_methods::spec::Weights;
 use pikerag_extract::ChunkParams;
 use pikerag_indexing::{Params, Summarized, TagParams};
 use pikerag_knowledge::{AtomKind, Origin, Role, TagClass, TagExample};
-use pikerag_models::{Batch, Cap, Endpoint, Limits, Price, RetryParams, Structured};
+use pikerag_models::{Batch, Cap, Endpoint};
 
 use super::check::check;
 use super::choice::choice;
+use super::endpoints::{chat, endpoint, prices};
 use super::file::{
-    ChatTable, EmbedKind, EmbedTable, PriceTable, RetrievalTable, SettingsFile, TagsTable, parse,
+    ChatTable, EmbedKind, EmbedTable, RetrievalTable, SettingsFile, TagsTable, parse,
 };
-use super::keys::{OPENAI, fill_in};
+use super::keys::fill_in;
 use super::perspectives::perspectives;
 use super::places::weights;
 use super::rerank::rerank;
@@ -111,13 +112,12 @@ pub(super) fn resolve(
     let RetrievalTable { auto, layers, tags, verified } = file.retrieval;
     let retrieval = Weights { auto, hops, layers, tags, verified };
     let methods = file.methods.set.clone().weighed(retrieval);
-    let price = |set: &PriceTable| Price {
-        prompt: set.prompt,
-        completion: set.completion,
-        search: set.search,
-    };
+    let prices = prices(&file, &tables);
     let perspectives = perspectives(&file, chat);
     let state = trust::state(environment);
+    let weights = weights(file.embed.weights.clone(), environment);
+    let programs = absolute(environment.get("PATH").unwrap_or_default());
+    let local = file.local.resolve(&weights, &programs, environment);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -129,12 +129,13 @@ pub(super) fn resolve(
         ollama: environment.ollama(),
         state,
         chat: shared(&tables),
+        local,
         embed: embed(&file.embed, flags.offline)?,
         embed_prefixes: EmbedPrefixes {
             query: file.embed.query_prefix.clone(),
             document: file.embed.document_prefix.clone(),
         },
-        weights: weights(file.embed.weights, environment),
+        weights,
         rerank: rerank(&file.rerank, flags.offline)?,
         min_tokens,
         originals: file
@@ -144,7 +145,7 @@ pub(super) fn resolve(
             .then(|| file.index.originals_mib.unwrap_or(ORIGINALS_MIB).saturating_mul(1 << 20)),
         choice: choice(&file.index)?,
         ingest,
-        prices: file.prices.iter().map(|(model, set)| (model.clone(), price(set))).collect(),
+        prices,
         cap: Cap {
             money_usd: flags.cap.money_usd.or(file.budget.usd),
             tokens: flags.cap.tokens.or(file.budget.tokens),
@@ -167,7 +168,7 @@ pub(super) fn resolve(
             tesseract: file.tools.tesseract,
             soffice: file.tools.soffice,
             languages: file.tools.languages,
-            path: absolute(environment.get("PATH").unwrap_or_default()),
+            path: programs,
             tessdata: environment.get("TESSDATA_PREFIX").map(PathBuf::from),
         },
         methods,
@@ -230,40 +231,6 @@ fn shared(tables: &BTreeMap<Role, ChatTable>) -> BTreeMap<Role, Arc<ChatSettings
         by_role.insert(*role, chat);
     }
     by_role
-}
-
-fn chat(table: &ChatTable) -> ChatSettings {
-    let endpoint = Endpoint {
-        api_key: table.api_key.clone(),
-        azure_api_version: table.azure_api_version.clone(),
-        headers: table.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-        structured: table.structured.unwrap_or(Structured::Auto),
-        extra: table.extra.clone(),
-        withheld: table.withheld.clone(),
-        reply_tokens: table.reply_tokens,
-        ..endpoint(table.base_url.as_deref(), table.model.as_deref(), table.timeout_seconds)
-    };
-    let in_flight = table.in_flight.and_then(NonZeroUsize::new);
-    let limits = Limits {
-        in_flight: in_flight.unwrap_or(Limits::default().in_flight),
-        requests_per_minute: table.requests_per_minute.and_then(NonZeroU32::new),
-        tokens_per_minute: table.tokens_per_minute.and_then(NonZeroU32::new),
-    };
-    let mut retry = RetryParams::default();
-    if let Some(attempts) = table.max_attempts.and_then(NonZeroU32::new) {
-        retry.attempts = attempts;
-    }
-    // The total time must cover a model that may think for hours.
-    retry.total = retry.total.max(endpoint.timeout * 2);
-    ChatSettings { endpoint, limits, retry }
-}
-
-fn endpoint(base_url: Option<&str>, model: Option<&str>, timeout_seconds: Option<u64>) -> Endpoint {
-    let mut endpoint = Endpoint::new(base_url.unwrap_or(OPENAI), model.unwrap_or_default());
-    if let Some(seconds) = timeout_seconds {
-        endpoint.timeout = Duration::from_secs(seconds.max(1));
-    }
-    endpoint
 }
 
 fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsError> {
@@ -403,8 +370,11 @@ pikerag_test_support::fuzz_targets! {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_models::Price;
+
     use super::*;
     use crate::settings::TEMPLATE;
+    use crate::settings::local::PARALLEL;
 
     fn read(text: &str, pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
         let environment = pairs.iter().copied().collect();
@@ -460,6 +430,23 @@ mod tests {
         assert!(chat(Role::Judge).endpoint.api_key.is_none());
         assert!(Arc::ptr_eq(chat(Role::Propose), chat(Role::Select)));
         assert!(!Arc::ptr_eq(chat(Role::Propose), chat(Role::Answer)));
+    }
+
+    #[test]
+    fn a_local_model_needs_no_address_no_key_and_no_price() {
+        let text = "[chat]\nmodel = \"local:qwen2.5-1.5b\"\napi_key = \"files\"\n[local]\nidle_minutes = 3";
+        let pairs = [("OPENAI_API_KEY", "k"), ("XDG_CACHE_HOME", "/cache"), ("PATH", "/a:b:/c")];
+        let settings = read(text, &pairs).unwrap();
+        let chat = settings.chat(Role::Answer).unwrap();
+        assert_eq!(chat.endpoint.local_name(), Some("qwen2.5-1.5b"));
+        assert_eq!(chat.endpoint.address(), "local:qwen2.5-1.5b");
+        assert!(chat.endpoint.api_key.is_none() && chat.endpoint.withheld.is_empty());
+        assert_eq!(chat.limits.in_flight, PARALLEL);
+        assert_eq!(settings.prices["local:qwen2.5-1.5b"], Price::default());
+        let local = &settings.local;
+        assert_eq!(local.folder, PathBuf::from("/cache/pikerag/models"));
+        assert_eq!(local.idle, Duration::from_secs(180));
+        assert_eq!(local.path, [PathBuf::from("/a"), PathBuf::from("/c")]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::SettingsError;
 use super::environment::Environment;
 use super::file::{ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, SettingsFile, parse};
+use super::local::LocalTable;
 use super::runs::RunsTable;
 use super::server::ServerTable;
 
@@ -155,6 +156,8 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
             "methods.demonstrations",
             file.methods.demonstrations.as_deref().is_some_and(may_leave_folder),
         ),
+        // A program to start, and the memory that it may take.
+        ("local", file.local != LocalTable::default()),
         ("embed.kind", embed.kind == EmbedKind::OpenAi),
         ("embed.base_url", embed.base_url.is_some()),
         ("embed.model", embed.model.is_some()),

@@ -132,7 +132,7 @@ pub fn configured(session: &Session) -> ConfiguredResponse {
 fn model_at(session: &Session, endpoint: &Endpoint) -> ConfiguredModel {
     ConfiguredModel {
         model: endpoint.model.clone(),
-        address: Some(place_of(&endpoint.base_url)),
+        address: endpoint.local_name().is_none().then(|| place_of(&endpoint.base_url)),
         roles: Vec::new(),
         has_price: session.settings().prices.contains_key(&endpoint.model),
     }
