@@ -19,6 +19,7 @@ use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
 use crate::error::{EngineError, Result};
+use crate::local_models::LocalServers;
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
 
@@ -49,6 +50,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
         transport: Transport::default(),
         catalogs: Arc::default(),
+        local_servers: LocalServers::default(),
         bases: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
@@ -118,6 +120,8 @@ pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
     pub(crate) transport: Transport,
     pub(crate) catalogs: Arc<Catalogs>,
+    /// The servers of this machine's models.
+    pub(crate) local_servers: LocalServers,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,

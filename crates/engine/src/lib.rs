@@ -37,6 +37,8 @@ mod globs;
 mod graph;
 pub mod keys;
 mod limits;
+mod local_error;
+mod local_models;
 mod names;
 mod notice;
 mod presence;
@@ -67,6 +69,7 @@ pub mod parts {
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
     pub use pikerag_methods::{SolveError, Speaker, Turn};
+    pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
@@ -102,7 +105,8 @@ pub use crate::files::{CostlyFile, OmittedFiles, OmittedKind};
 pub use crate::globs::{BadGlob, FileGlob};
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::limits::EngineLimits;
+pub use crate::local_error::LocalModelError;
 pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;
-pub use crate::words::{chinese_chain, chinese_check, chinese_reason};
+pub use crate::words::{chinese_chain, chinese_check, chinese_reason, remedy};

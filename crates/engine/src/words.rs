@@ -3,6 +3,7 @@
 mod causes;
 mod check;
 mod errors;
+mod local;
 mod notices;
 mod omitted;
 #[cfg(test)]
@@ -10,4 +11,5 @@ mod tests;
 
 pub use self::causes::chinese_chain;
 pub use self::check::chinese_check;
+pub use self::local::remedy;
 pub use pikerag_narrate::chinese_reason;

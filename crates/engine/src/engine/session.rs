@@ -31,6 +31,7 @@ pub(crate) use self::searching::SearchLedger;
 use super::{Engine, Shared, blocking};
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
+use crate::local_models::LocalServer;
 use crate::notice::Notice;
 use crate::sandbox::SandboxedReader;
 use crate::settings::{Chunking, FileChoice, Settings};
@@ -239,6 +240,12 @@ impl Session {
         &self.shared().process.transport
     }
 
+    /// The server of a model of this machine; it does not run yet.
+    pub(crate) fn local_server(&self, name: &str) -> LocalServer {
+        let servers = &self.shared().process.local_servers;
+        servers.of(name, &self.settings().local, self.transport())
+    }
+
     /// The reader of files by names that are relative to a folder.
     pub(crate) fn reader_at(&self, root: &Path) -> SandboxedReader {
         SandboxedReader { root: root.to_owned(), ..self.shared().reader.clone() }
@@ -308,7 +315,8 @@ impl Session {
     }
 
     fn models_with(&self, calls: &CallContext) -> Result<Models> {
-        endpoints::models(self.settings(), &self.shared().upstreams, calls)
+        let Shared { upstreams, process, .. } = self.shared();
+        endpoints::models(self.settings(), upstreams, &process.local_servers, calls)
     }
 
     fn models(&self, ledger: Arc<dyn Ledger>) -> Result<Models> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use pikerag_knowledge::{ChatModel, Embedder, ModelError, Reranker, Role};
 use pikerag_methods::{Models, Perspective, Portion as Share, Shares};
 use pikerag_models::{
-    Batch, CallContext, EmbeddingParams, Endpoint, Limits, Meter, Payer, Portion, RetryParams,
+    Batch, CallContext, EmbeddingParams, Endpoint, Limits, Meter, ModelServer, Payer, Portion,
     StackParams, Upstreams, Usd, chat_stack, embed_stack, rerank_stack, share_upstream,
 };
 
 use crate::error::{EndpointOf, EngineError, Result};
+use crate::local_models::LocalServers;
 use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 
 /// The models of all roles that have one. An endpoint's limits, circuit breaker and running calls
@@ -18,12 +19,16 @@ use crate::settings::{ChatSettings, PerspectiveSettings, Settings};
 pub(super) fn models(
     settings: &Settings,
     upstreams: &Upstreams,
+    servers: &LocalServers,
     calls: &CallContext,
 ) -> Result<Models> {
     let metered = |chat: &ChatSettings| -> Result<Arc<dyn ChatModel>, ModelError> {
         let limits = limits_of(settings, &chat.endpoint);
-        let params =
-            StackParams { upstream: upstreams.of(&chat.endpoint, limits), retry: chat.retry };
+        let server = chat.endpoint.local_name().map(|name| -> Arc<dyn ModelServer> {
+            Arc::new(servers.of(name, &settings.local, &calls.transport))
+        });
+        let upstream = upstreams.of(&chat.endpoint, limits);
+        let params = StackParams { upstream, retry: chat.retry, server };
         chat_stack(calls, chat.endpoint.clone(), &params)
     };
     let mut built: Vec<(&Arc<ChatSettings>, Arc<dyn ChatModel>)> = Vec::new();
@@ -93,7 +98,7 @@ fn limits_of(settings: &Settings, endpoint: &Endpoint) -> Limits {
 /// The shared state of this model at the endpoint, with default retries.
 fn default_params(settings: &Settings, upstreams: &Upstreams, endpoint: &Endpoint) -> StackParams {
     let upstream = upstreams.of(endpoint, limits_of(settings, endpoint));
-    StackParams { upstream, retry: RetryParams::default() }
+    StackParams { upstream, ..StackParams::default() }
 }
 
 /// The reranker behind an endpoint.
