@@ -9,6 +9,7 @@ mod installed;
 mod keep;
 mod look;
 mod misuse;
+mod models;
 mod own;
 mod refusal;
 mod requests;
@@ -40,6 +41,7 @@ pub(crate) use self::look::{
     TagsVerb,
 };
 use self::misuse::misuse;
+pub(crate) use self::models::{Models, ModelsVerb};
 pub(crate) use self::own::{ParseChild, RunLimited};
 pub(crate) use self::refusal::Refusal;
 pub(crate) use self::runs::{Runs, RunsVerb};
@@ -201,6 +203,8 @@ pub(crate) enum Command {
     Mcp,
     /// Create, list and revoke the access keys of the server.
     Keys(Keys),
+    /// List, fetch, use, run and remove open models of this machine.
+    Models(Models),
     /// Check settings, weights, endpoints and helper programs for reading files.
     Doctor,
     /// Measure methods on a set of questions.

@@ -15,6 +15,7 @@ mod index;
 mod inspect;
 mod keep;
 mod methods;
+mod models;
 mod parse;
 mod records;
 mod runs;
@@ -54,6 +55,11 @@ pub(crate) async fn run(
     if let Command::Installed(Installed::Health { port }) = &arguments.command {
         return health::health(&settings.server, *port, output).await;
     }
+    if let Command::Models(verb) = &arguments.command {
+        let path = settings_path(&flags, environment).0;
+        let place = (path.as_path(), environment);
+        return Box::pin(models::models(settings, output, verb, place)).await;
+    }
     if let Command::Serve(arguments) = &arguments.command {
         serve::set(&mut settings, arguments);
         let (given, environment) = (arguments.clone(), environment.clone());
@@ -83,6 +89,7 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         | Command::Trust(_)
         | Command::Serve(_)
         | Command::Mcp
+        | Command::Models(_)
         | Command::Installed(_)
         | Command::ParseChild(_)
         | Command::RunLimited(_) => Ok(0),

@@ -30,6 +30,8 @@ pub(crate) mod exit {
     pub(crate) const INCOMPLETE: u8 = 3;
     /// The answer is probably not in the documents.
     pub(crate) const NOT_ANSWERED: u8 = 3;
+    /// An interrupt has stopped the command; as in shells.
+    pub(crate) const STOPPED: u8 = 130;
     /// The budget is spent; a run with a higher budget continues.
     pub(crate) const OVER_BUDGET: u8 = 4;
 }

@@ -138,6 +138,8 @@ pub(crate) fn stage(name: &str, language: Language) -> String {
         "collecting" => "收集轨迹",
         "labelling" => "标注问题",
         "comparing" => "与标注比较",
+        "MiB fetched" => "已下载 MiB",
+        "packages fetched" => "已下载软件包",
         other => other,
     };
     chinese.to_owned()

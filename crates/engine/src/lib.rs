@@ -69,6 +69,7 @@ pub mod parts {
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
     pub use pikerag_methods::{SolveError, Speaker, Turn};
+    pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
     pub use pikerag_models::{Secret, withheld_keys};
     pub use pikerag_parse::{

@@ -4,6 +4,7 @@
 mod check;
 mod choice;
 mod declaration;
+mod edit;
 mod endpoints;
 mod environment;
 mod file;
@@ -34,6 +35,7 @@ use serde::Deserialize;
 
 pub use self::choice::FileChoice;
 pub use self::declaration::declaration;
+pub(crate) use self::edit::with_chat_model;
 pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub(crate) use self::file::MOST_PARSERS;

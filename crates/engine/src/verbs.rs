@@ -22,6 +22,7 @@ mod init;
 mod jobs;
 mod lost;
 mod methods;
+mod models;
 mod money;
 mod original;
 mod page;
@@ -76,6 +77,10 @@ pub use self::jobs::{
 };
 pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
+pub use self::models::{
+    ModelLine, ModelsResponse, PullRequest, PullResponse, RemoveResponse, RunningModel, UseRequest,
+    UseResponse, models, pull_model, pull_server, remove_model, run_model, use_model,
+};
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, original};
 pub use self::page::{WIDTHS, page};

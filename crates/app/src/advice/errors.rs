@@ -10,7 +10,7 @@ use pikerag_engine::parts::{
 };
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{
-    EngineError, FeedbackError, Missing, Needed, NoWords, WeightsOf, chinese_chain,
+    EngineError, FeedbackError, Missing, Needed, NoWords, WeightsOf, chinese_chain, remedy,
 };
 use pikerag_server::ServeError;
 
@@ -25,6 +25,7 @@ pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
     let known = known.or_else(|| error.downcast_ref().map(serving));
     let known = known.or_else(|| error.downcast_ref().map(command));
     let known = known.or_else(|| error.downcast_ref().map(|problem| Some(base(problem))));
+    let known = known.or_else(|| error.downcast_ref().map(remedy));
     known.or_else(|| error.downcast_ref().map(model)).flatten()
 }
 

@@ -130,6 +130,13 @@ fn common_commands_print_chinese_only() {
     place.run(0, &["delete", "docs/notice.txt"]);
     place.run(0, &["delete", "--forget", "docs/suppliers.csv"]);
     place.run(1, &["delete", "docs/suppliers.csv"]);
+    place.run(0, &["--offline", "models"]);
+    place.run(1, &["--offline", "models", "pull", "qwen3-4b"]);
+    place.run(1, &["models", "pull", "nothing"]);
+    place.run(1, &["models", "rm", "qwen3-4b"]);
+    place.run(0, &["models", "use", "qwen3-4b"]);
+    let shown = place.run(1, &["doctor"]);
+    assert!(shown.contains("请用 `pikerag models pull qwen3-4b` 下载"), "{shown}");
     place.end();
 }
 

@@ -17,7 +17,7 @@ use crate::engine::Session;
 use crate::error::EngineError;
 use crate::notice::Notice;
 use crate::sandbox::LIMITS_MEMORY;
-use crate::words::chinese_chain;
+use crate::words::{chinese_chain, remedy};
 
 /// The subject of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -360,10 +360,22 @@ fn failure(error: &(dyn std::error::Error + 'static)) -> Words {
     Words::new(error_chain(error), chinese_chain(error))
 }
 
-/// A failed call of a model.
+/// A failed call of a model. A model of this machine comes with the command that helps.
 fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
     let out_of_reach = matches!(error, ModelError::Unreachable { .. });
-    DoctorFinding { out_of_reach, ..faulty(check, failure(error)) }
+    let Words { english, chinese } = failure(error);
+    let local = match error {
+        ModelError::NotStarted { source, .. } => source.downcast_ref().and_then(remedy),
+        _ => None,
+    };
+    let words = match local {
+        Some(advice) => Words::new(
+            format!("{english}; {}", advice.english),
+            format!("{chinese}；{}", advice.chinese),
+        ),
+        None => Words::new(english, chinese),
+    };
+    DoctorFinding { out_of_reach, ..faulty(check, words) }
 }
 
 fn in_order(check: DoctorCheck, words: Words) -> DoctorFinding {

@@ -72,7 +72,8 @@ impl ModelFolder {
         Ok(models)
     }
 
-    /// Deletes the files of a model, also an incomplete one, and its checksum. Returns the bytes
+    /// Deletes the files of a model, also an incomplete one, its checksum and the log of its server.
+    /// Returns the bytes
     /// that are free now; `None` if there was no file.
     ///
     /// # Errors
@@ -80,7 +81,8 @@ impl ModelFolder {
     pub fn remove(&self, name: &str) -> io::Result<Option<u64>> {
         let Some(file) = self.file(name) else { return Ok(None) };
         let mut freed = None;
-        for path in [file.clone(), partial(&file), checksum_file(&file)] {
+        let log = file.with_extension("log");
+        for path in [file.clone(), partial(&file), checksum_file(&file), log] {
             let bytes = fs::metadata(&path).map_or(0, |file| file.len());
             match fs::remove_file(&path) {
                 Ok(()) => freed = Some(freed.unwrap_or(0) + bytes),
