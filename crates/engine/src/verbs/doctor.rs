@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use crate::engine::Session;
 use crate::error::EngineError;
+use crate::local_error::LocalModelError;
 use crate::notice::Notice;
 use crate::sandbox::LIMITS_MEMORY;
 use crate::words::{chinese_chain, remedy};
@@ -365,7 +366,9 @@ fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
     let out_of_reach = matches!(error, ModelError::Unreachable { .. });
     let Words { english, chinese } = failure(error);
     let local = match error {
-        ModelError::NotStarted { source, .. } => source.downcast_ref().and_then(remedy),
+        ModelError::NotStarted { source, .. } => {
+            source.downcast_ref::<LocalModelError>().and_then(remedy)
+        }
         _ => None,
     };
     let words = match local {

@@ -205,7 +205,7 @@ fn host(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// The first bytes of a reply, and what the servers on the way said about the file.
+/// The beginning of a reply, and the checksum that the servers on the way announce.
 struct Answered {
     response: Response,
     /// The checksum that the hub announces, in quotes perhaps.

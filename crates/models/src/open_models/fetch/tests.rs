@@ -35,7 +35,7 @@ impl Place {
 
     async fn fetch(&self, sha256: Option<&str>) -> Result<Fetched, FetchError> {
         let url = format!("http://{}/small.gguf", self.server.address);
-        let progress = |bytes, _| self.seen.lock().unwrap().push(bytes);
+        let progress = |bytes: u64, _: Option<u64>| self.seen.lock().unwrap().push(bytes);
         let file = self.file();
         let request = FetchRequest { url: &url, file: &file, sha256, progress: &progress };
         fetch(&Transport::default(), &request).await
