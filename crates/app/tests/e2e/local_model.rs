@@ -36,14 +36,20 @@ fn prepared() -> Option<PathBuf> {
         .then_some(folder)
 }
 
-fn start_model() -> Option<Model> {
-    let Some(folder) = prepared() else {
+/// The same; reports that the test is left out if it is absent.
+fn prepared_or_absent() -> Option<PathBuf> {
+    let folder = prepared();
+    if folder.is_none() {
         absent(
             "a small language model",
             "is not in the cache (crates/test-support/llm/serve.py prepare)",
         );
-        return None;
-    };
+    }
+    folder
+}
+
+fn start_model() -> Option<Model> {
+    let folder = prepared_or_absent()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../test-support/llm/serve.py");
     let mut child = Command::new(folder.join("venv/bin/python"))
         .arg(script)
@@ -100,4 +106,25 @@ fn a_real_small_model_answers_over_http() {
     assert_eq!(cut["state"], "answered", "{cut:#}");
     let calls = cut["answer"]["spent"]["by_role"]["answer"][0].as_u64().unwrap();
     assert_eq!(calls, 2, "{cut:#}");
+}
+
+/// The program itself starts the server from the Python package, with the file in its own folder.
+#[test]
+fn the_program_serves_a_real_small_model_itself() {
+    let Some(folder) = prepared_or_absent() else { return };
+    let place = Place::new()
+        .set("VIRTUAL_ENV", &folder.join("venv").display().to_string())
+        .set("OPENAI_MODEL", "local:smollm2-135m");
+    let models = place.path("pikerag/models");
+    std::fs::create_dir_all(&models).unwrap();
+    let file = models.join("smollm2-135m.gguf");
+    std::os::unix::fs::symlink(folder.join("model.gguf"), file).unwrap();
+    place.write("docs/crane.md", "# KX-40\n\nThe KX-40 crane was designed by Ilse Brandt.\n");
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n[index]\natoms = [\"sentences\"]\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let question = "Who designed the KX-40 crane?";
+    let ask = ["--base", "base", "--json", "ask", "--method", "naive-rag", question];
+    let ran = place.run_to(0, &ask).json();
+    assert_eq!(ran["answer"]["written_by"]["kind"], "language_model", "{ran:#}");
+    assert!(models.join("smollm2-135m.log").is_file());
 }

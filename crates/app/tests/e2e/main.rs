@@ -56,6 +56,8 @@ mod manners;
 #[cfg(test)]
 mod methods;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod observed;
 #[cfg(test)]
 mod paths;

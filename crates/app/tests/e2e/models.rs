@@ -1,0 +1,133 @@
+//! Checks `models`: what it lists, sets and serves, without a network and without a real model.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::Place;
+
+/// Speaks like llama.cpp's server: it answers `/health` and chats for callers with the key.
+const FAKE: &str = r#"#!/usr/bin/env python3
+import http.server, json, os, sys
+port = int(sys.argv[sys.argv.index("--port") + 1])
+key = "Bearer " + os.environ["LLAMA_API_KEY"]
+content = {
+    "rationale": "The passage says it.",
+    "answer": "Ilse Brandt",
+    "lacking": None,
+    "citations": [{"passage": 1, "quote": "designed by Ilse Brandt"}],
+}
+reply = {
+    "choices": [{"message": {"content": json.dumps(content)}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12},
+}
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, body):
+        self.send_response(200 if self.headers.get("authorization") == key else 401)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(b"{}")
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.answer(json.dumps(reply).encode())
+
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"#;
+
+/// A place with a model `small` whose server is the script above.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("pikerag/models/small.gguf", "GGUF");
+    place.write("server", FAKE);
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.path("server"), executable).unwrap();
+    let server = place.path("server");
+    let settings = format!(
+        "[chat]\nmodel = \"local:small\"\n[local]\nserver = \"{}\"\ncontext_tokens = 512\n\
+         [embed]\nkind = \"none\"\n[index]\natoms = [\"sentences\"]\n",
+        server.display()
+    );
+    place.write("pikerag.toml", settings);
+    place
+}
+
+#[test]
+fn models_are_listed_with_their_facts() {
+    let place = place();
+    let listed = place.run_to(0, &["--offline", "--json", "models"]).json();
+    let models = listed["models"].as_array().unwrap();
+    let of = |name: &str| models.iter().find(|model| model["name"] == name).unwrap();
+    assert_eq!((&of("small")["is_here"], &of("small")["bytes"]), (&true.into(), &4.into()));
+    let known = of("qwen2.5-1.5b");
+    assert_eq!(known["known"]["licence"], "Apache-2.0", "{known:#}");
+    assert_eq!((&known["is_here"], &known["is_used"]), (&false.into(), &false.into()));
+    let shown = place.run_to(0, &["--offline", "models"]).stdout;
+    assert!(shown.contains("– qwen2.5-1.5b") && shown.contains("✓ small"), "{shown}");
+}
+
+#[test]
+fn a_model_is_set_in_the_settings_file_and_trusted() {
+    let place = Place::untrusted();
+    let ran = place.run_to(0, &["models", "use", "smollm2-135m"]);
+    assert!(ran.stderr.contains("pikerag models pull smollm2-135m"), "{}", ran.stderr);
+    assert!(place.read("pikerag.toml").contains("\nmodel = \"local:smollm2-135m\"\n"));
+    let doctor = place.run_to(1, &["doctor"]).stdout;
+    assert!(doctor.contains("fetch it with `pikerag models pull smollm2-135m`"), "{doctor}");
+    let unknown = place.run_to(1, &["models", "use", "nothing"]).stderr;
+    assert!(unknown.contains("there is no model `nothing`"), "{unknown}");
+}
+
+#[test]
+fn questions_are_answered_by_the_model_that_the_program_starts() {
+    let place = place();
+    place.write("docs/crane.md", "# KX-40\n\nThe KX-40 crane was designed by Ilse Brandt.\n");
+    place.run_to(0, &["--base", "base", "index", "docs"]);
+    let question = "Who designed the KX-40 crane?";
+    let ask = ["--base", "base", "--json", "ask", "--method", "naive-rag", question];
+    let ran = place.run_to(0, &ask).json();
+    assert_eq!(ran["answer"]["written_by"]["kind"], "language_model", "{ran:#}");
+    assert_eq!(ran["answer"]["text"], "Ilse Brandt", "{ran:#}");
+    // The reply is recorded under a name that does not depend on the port.
+    std::fs::remove_file(place.path("pikerag/models/small.gguf")).unwrap();
+    let again = place.run_to(0, &ask).json();
+    assert_eq!(again["answer"]["text"], "Ilse Brandt", "{again:#}");
+}
+
+/// The server ends with the program, also if that is killed and cannot end it.
+#[test]
+fn a_server_does_not_outlive_the_killed_program() {
+    let place = place();
+    let mut command = place.command(&["--json", "models", "run", "small"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.trim_end().ends_with('}') {
+        assert_ne!(reader.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    let running: Value = serde_json::from_str(&text).unwrap();
+    let address = running["base_url"].as_str().unwrap();
+    let address = address.trim_start_matches("http://").trim_end_matches("/v1");
+    assert!(TcpStream::connect(address).is_ok());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let is_gone = || TcpStream::connect(address).is_err();
+    let waited = (0..400).any(|_| {
+        std::thread::sleep(Duration::from_millis(25));
+        is_gone()
+    });
+    assert!(waited, "the server still listens at {address}");
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+}
