@@ -154,9 +154,9 @@ pub(crate) fn finding(finding: &DoctorFinding, language: Language) -> String {
 fn no_chat() -> Words {
     Words::new(
         "To use one, set OPENAI_BASE_URL, OPENAI_MODEL and, if needed, OPENAI_API_KEY, or [chat] in pikerag.toml \
-         (`pikerag init`)",
+         (`pikerag init`); `pikerag models` lists models that this machine can run",
         "如需使用，请设置 OPENAI_BASE_URL、OPENAI_MODEL 及（如需要）OPENAI_API_KEY，或在 pikerag.toml 中设置 [chat]\
-         （`pikerag init`）",
+         （`pikerag init`）；`pikerag models` 列出本机可运行的模型",
     )
 }
 
