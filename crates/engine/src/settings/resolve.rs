@@ -445,7 +445,7 @@ mod tests {
         assert_eq!(settings.prices["local:qwen2.5-1.5b"], Price::default());
         let local = &settings.local;
         assert_eq!(local.folder, PathBuf::from("/cache/pikerag/models"));
-        assert_eq!(local.idle, Duration::from_secs(180));
+        assert_eq!(local.idle, Duration::from_mins(3));
         assert_eq!(local.path, [PathBuf::from("/a"), PathBuf::from("/c")]);
     }
 

