@@ -20,6 +20,8 @@ pub enum OmittedKind {
     Asset,
     /// Fonts.
     Font,
+    /// Drawings in a format that cannot be read.
+    Drawing,
     /// Code without line breaks.
     Minified,
     /// Files that a program wrote for programs, such as an index of a search.
@@ -53,9 +55,10 @@ const NAMES: [(OmittedKind, &str); 2] = [
 ];
 
 /// Extensions, in lower case. None of them is of a document format.
-const EXTENSIONS: [(OmittedKind, &str); 3] = [
+const EXTENSIONS: [(OmittedKind, &str); 4] = [
     (OmittedKind::Asset, "cur ico map wasm webmanifest"),
     (OmittedKind::Font, "eot otf ttf woff woff2"),
+    (OmittedKind::Drawing, "svg svgz"),
     (
         OmittedKind::SourceCode,
         "asm bash bat c cc clj cmd cpp cs cu cxx dart erl ex exs f90 fish fs go gradle groovy h hh \
@@ -68,7 +71,7 @@ const EXTENSIONS: [(OmittedKind, &str); 3] = [
 const SCRIPTS: &str = "cjs css js less mjs sass scss styl";
 
 /// Extensions of text that is data or prose, besides those of [`Format`].
-const TEXTS: &str = "bib cfg conf geojson har ini ipynb svg tex toml yaml yml";
+const TEXTS: &str = "bib cfg conf geojson har ini ipynb tex toml yaml yml";
 
 /// Names and endings of folders that contain no documents.
 const FOLDERS: &str = "__pycache__ bower_components jspm_packages node_modules";
@@ -202,6 +205,7 @@ mod tests {
             ("app.js.map", Some(OmittedKind::Asset), Some(OmittedKind::Asset)),
             ("a.min.js", Some(OmittedKind::Minified), Some(OmittedKind::Minified)),
             ("a.woff2", Some(OmittedKind::Font), Some(OmittedKind::Font)),
+            ("plan.svg", Some(OmittedKind::Drawing), Some(OmittedKind::Drawing)),
             ("searchindex-1a2b.js", Some(OmittedKind::Generated), Some(OmittedKind::Generated)),
             ("searchindex.json", Some(OmittedKind::Generated), Some(OmittedKind::Generated)),
             ("objects.inv", Some(OmittedKind::Generated), Some(OmittedKind::Generated)),

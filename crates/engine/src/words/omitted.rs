@@ -43,6 +43,7 @@ fn nouns(kind: OmittedKind) -> (&'static str, &'static str) {
     match kind {
         OmittedKind::Asset => ("asset", "个网页资源文件"),
         OmittedKind::Font => ("font", "个字体文件"),
+        OmittedKind::Drawing => ("SVG drawing", "个 SVG 图形"),
         OmittedKind::Minified => ("minified file", "个压缩过的代码文件"),
         OmittedKind::Generated => ("generated file", "个程序生成的文件"),
         OmittedKind::LockFile => ("lock file", "个依赖锁定文件"),
