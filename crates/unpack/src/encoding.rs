@@ -13,7 +13,7 @@ use pikerag_knowledge::ProblemFact;
 
 use crate::{ParseError, Problems};
 
-/// A text of fewer syllables is too short for the detector to tell Korean from Chinese.
+/// A text of fewer characters is too short for the detector to tell Chinese from Korean and Japanese.
 const SHORT: usize = 32;
 /// Frequent syllables of Korean. They make up most of any Korean text, and seldom even half of the
 /// syllables that the bytes of a Chinese word give by accident.
@@ -105,7 +105,12 @@ pub fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Enco
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(bytes, true);
     let found = detector.guess(None, Utf8Detection::Deny);
-    if found == EUC_KR && is_short_chinese(bytes) { GBK } else { found }
+    let is_chinese = match found {
+        _ if found == EUC_KR => has_rare_syllables(bytes) && is_short_chinese(bytes),
+        _ if found == EUC_JP || found == SHIFT_JIS => is_short_chinese(bytes),
+        _ => false,
+    };
+    if is_chinese { GBK } else { found }
 }
 
 /// The name of a file as text; `None` if it is valid in no encoding.
@@ -162,18 +167,32 @@ fn encodings_of_names() -> [&'static Encoding; 24] {
     ]
 }
 
-/// Whether a short text that decodes as Korean is Chinese. Both encodings share most bytes, and the
-/// detector prefers Korean: `报告` would become two syllables that no Korean text contains.
+/// Whether few of the syllables that a text gives as Korean are frequent ones: as Korean, `报告` would
+/// become two syllables that no Korean text contains.
+fn has_rare_syllables(bytes: &[u8]) -> bool {
+    let text = EUC_KR.decode_without_bom_handling(bytes).0;
+    let syllables = text.chars().filter(|c| ('가'..='힣').contains(c)).count();
+    text.chars().filter(|c| FREQUENT_SYLLABLES.contains(*c)).count() * 2 <= syllables
+}
+
+/// Whether a short text that the detector takes for Japanese or Korean is Chinese: most of its pairs of
+/// bytes are characters of GB 2312's first level, the 3,755 frequent ones. Kana and the kanji of
+/// Shift JIS have other bytes.
 fn is_short_chinese(bytes: &[u8]) -> bool {
-    let (mut syllables, mut frequent) = (0usize, 0usize);
-    for c in EUC_KR.decode_without_bom_handling(bytes).0.chars() {
-        if ('가'..='힣').contains(&c) {
-            syllables += 1;
-            frequent += usize::from(FREQUENT_SYLLABLES.contains(c));
+    let (mut frequent, mut rare) = (0usize, 0usize);
+    let mut rest = bytes;
+    while let [lead, tail @ ..] = rest {
+        rest = tail;
+        if lead.is_ascii() {
+            continue;
         }
+        let [trail, tail @ ..] = rest else { return false };
+        rest = tail;
+        let is_frequent = (0xb0..=0xd7).contains(lead) && 0xa1 <= *trail;
+        *(if is_frequent { &mut frequent } else { &mut rare }) += 1;
     }
-    syllables < SHORT
-        && frequent * 2 <= syllables
+    frequent + rare < SHORT
+        && rare * 4 <= frequent
         && GBK.decode_without_bom_handling_and_without_replacement(bytes).is_some()
 }
 
@@ -280,9 +299,9 @@ mod tests {
         );
     }
 
-    /// The detector takes the first group for Korean, because all bytes are Korean syllables too.
+    /// The detector takes the first group for Korean or Japanese, because the bytes fit these, too.
     #[test]
-    fn short_chinese_names_are_not_korean() {
+    fn short_chinese_names_are_neither_korean_nor_japanese() {
         for name in ["报告", "采购方案", "客户名单", "管理办法.doc", "价格目录", "合同"]
         {
             let bytes = encoded(encoding_rs::GB18030, name);
@@ -291,6 +310,14 @@ mod tests {
         for name in ["보고서", "회의 자료", "이것은 문자 인코딩 테스트입니다."]
         {
             let bytes = encoded(EUC_KR, name);
+            assert_eq!(guess(&bytes, None).decode(&bytes).0, name);
+        }
+        for (encoding, name) in [
+            (SHIFT_JIS, "会議資料"),
+            (SHIFT_JIS, "見積書のテンプレート.doc"),
+            (EUC_JP, "これは見積書です"),
+        ] {
+            let bytes = encoded(encoding, name);
             assert_eq!(guess(&bytes, None).decode(&bytes).0, name);
         }
     }
