@@ -99,6 +99,10 @@ pub(crate) fn kind_of_name(name: &str, choice: &FileChoice) -> Option<OmittedKin
     if stem.starts_with("searchindex") && ["js", "json"].contains(&extension) {
         return Some(OmittedKind::Generated);
     }
+    // Pages name their icon so, whatever its format.
+    if stem.starts_with("favicon") || stem.starts_with("apple-touch-icon") {
+        return Some(OmittedKind::Asset);
+    }
     let is_script = is_in(SCRIPTS, extension);
     if is_script && stem.rsplit_once('.').is_some_and(|(_, ending)| ending == "min") {
         return Some(OmittedKind::Minified);
@@ -202,6 +206,7 @@ mod tests {
         for (name, kind, kind_with_source) in [
             ("app.JS", Some(OmittedKind::Asset), None),
             ("style.css", Some(OmittedKind::Asset), None),
+            ("favicon-1a2b.png", Some(OmittedKind::Asset), Some(OmittedKind::Asset)),
             ("app.js.map", Some(OmittedKind::Asset), Some(OmittedKind::Asset)),
             ("a.min.js", Some(OmittedKind::Minified), Some(OmittedKind::Minified)),
             ("a.woff2", Some(OmittedKind::Font), Some(OmittedKind::Font)),
