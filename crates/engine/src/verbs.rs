@@ -71,7 +71,7 @@ pub use self::graph::{
     graph_overview, graph_summary,
 };
 pub use self::index::{IndexRequest, IndexResponse, IndexScope, index};
-pub use self::init::{InitResponse, init};
+pub use self::init::{InitRequest, InitResponse, init};
 pub use self::jobs::{
     CreateBase, RemainingWork, job_names, job_places, jobs, remaining_work, setup,
 };

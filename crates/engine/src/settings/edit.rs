@@ -4,18 +4,21 @@ use std::path::Path;
 
 use super::file::parse;
 
-/// The text with this model under `[chat]`; `None` if the result would not be settings with it. A
-/// commented `#: [chat]`, as `init` writes it, is uncommented.
-pub(crate) fn with_chat_model(path: &Path, text: &str, model: &str) -> Option<String> {
-    let edited = edited(text, model);
-    let file = parse(path, &edited).ok()?;
-    (file.chat.model.as_deref() == Some(model)).then_some(edited)
+/// The text with these names and values under `[chat]`; `None` if the result would not be settings
+/// with them. A commented `#: [chat]`, as `init` writes it, is uncommented.
+pub(crate) fn with_chat(path: &Path, text: &str, values: &[(&str, &str)]) -> Option<String> {
+    let edited = edited(text, values);
+    parse(path, &edited).ok()?;
+    let table: toml::Table = toml::from_str(&edited).ok()?;
+    let chat = table.get("chat")?;
+    let is_set = |name: &str, value: &str| chat.get(name)?.as_str().map(|set| set == value);
+    values.iter().all(|(name, value)| is_set(name, value) == Some(true)).then_some(edited)
 }
 
-fn edited(text: &str, model: &str) -> String {
+fn edited(text: &str, values: &[(&str, &str)]) -> String {
     const HEADING: &str = "[chat]";
     const COMMENTED: &str = "#: [chat]";
-    let set = format!("model = \"{model}\"");
+    let set = |name: &str, value: &str| format!("{name} = \"{value}\"");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = |wanted: &str| lines.iter().position(|line| line.trim() == wanted);
     let (heading, comment) = match (at(HEADING), at(COMMENTED)) {
@@ -24,19 +27,23 @@ fn edited(text: &str, model: &str) -> String {
         (None, None) => {
             let text = text.trim_end();
             let gap = if text.is_empty() { "" } else { "\n\n" };
-            return format!("{text}{gap}{HEADING}\n{set}\n");
+            let all: Vec<String> = values.iter().map(|(name, value)| set(name, value)).collect();
+            return format!("{text}{gap}{HEADING}\n{}\n", all.join("\n"));
         }
     };
-    let below = lines.iter().skip(heading + 1);
-    let section = below.take_while(|line| !is_heading(line, comment));
-    let model_line = section.enumerate().find(|(_, line)| sets_model(line, comment));
-    let place = model_line.map(|(place, _)| heading + 1 + place);
-    if let Some(place) = place
-        && let Some(line) = lines.get_mut(place)
-    {
-        *line = set;
-    } else {
-        lines.insert(heading + 1, set);
+    // Backwards: each new line goes right below the heading.
+    for (name, value) in values.iter().rev() {
+        let below = lines.iter().skip(heading + 1);
+        let section = below.take_while(|line| !is_heading(line, comment));
+        let found = section.enumerate().find(|(_, line)| sets(line, comment, name));
+        let place = found.map(|(place, _)| heading + 1 + place);
+        if let Some(place) = place
+            && let Some(line) = lines.get_mut(place)
+        {
+            *line = set(name, value);
+        } else {
+            lines.insert(heading + 1, set(name, value));
+        }
     }
     if let Some(line) = lines.get_mut(heading) {
         HEADING.clone_into(line);
@@ -50,18 +57,18 @@ fn is_heading(line: &str, comment: &str) -> bool {
     line.starts_with('[') || (!comment.is_empty() && line.starts_with(&format!("{comment}[")))
 }
 
-fn sets_model(line: &str, comment: &str) -> bool {
-    let rest = line.trim().strip_prefix(comment).and_then(|line| line.strip_prefix("model"));
+fn sets(line: &str, comment: &str, name: &str) -> bool {
+    let rest = line.trim().strip_prefix(comment).and_then(|line| line.strip_prefix(name));
     rest.is_some_and(|rest| rest.trim_start().starts_with('='))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::TEMPLATE;
+    use crate::settings::{PROVIDERS, TEMPLATE};
 
     fn set(text: &str) -> Option<String> {
-        with_chat_model(Path::new("pikerag.toml"), text, "local:m")
+        with_chat(Path::new("pikerag.toml"), text, &[("model", "local:m")])
     }
 
     #[test]
@@ -82,14 +89,41 @@ mod tests {
         );
     }
 
+    /// The lines that are no comments.
+    fn active(text: &str) -> Vec<&str> {
+        text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+    }
+
     #[test]
     fn the_template_gets_two_active_lines() {
         let edited = set(TEMPLATE).unwrap();
-        let active: Vec<&str> =
-            edited.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-        assert_eq!(active, ["[chat]", "model = \"local:m\""]);
+        assert_eq!(active(&edited), ["[chat]", "model = \"local:m\""]);
         assert_eq!(edited.lines().count(), TEMPLATE.lines().count());
         assert_eq!(set(&edited).unwrap(), edited);
+    }
+
+    #[test]
+    fn the_template_gets_the_lines_of_each_provider() {
+        for provider in &PROVIDERS {
+            let settings = provider.chat();
+            let edited = with_chat(Path::new("pikerag.toml"), TEMPLATE, &settings).unwrap();
+            let mut expected = vec!["[chat]".to_owned()];
+            expected.extend(settings.iter().map(|(name, value)| format!("{name} = \"{value}\"")));
+            let mut active = active(&edited);
+            assert_eq!(active.first(), Some(&"[chat]"), "{}", provider.name);
+            active.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(active, expected, "{}", provider.name);
+        }
+    }
+
+    #[test]
+    fn new_lines_keep_their_order() {
+        let values = [("base_url", "http://here/v1"), ("model", "m"), ("api_key_env", "KEY")];
+        let set = |text: &str| with_chat(Path::new("pikerag.toml"), text, &values).unwrap();
+        let all = "[chat]\nbase_url = \"http://here/v1\"\nmodel = \"m\"\napi_key_env = \"KEY\"\n";
+        assert_eq!(set(""), all);
+        assert_eq!(set("[chat]\nin_flight = 2\n"), format!("{all}in_flight = 2\n"));
     }
 
     #[test]

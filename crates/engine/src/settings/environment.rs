@@ -35,7 +35,7 @@ impl Environment {
     }
 
     /// The address of Ollama as written in the environment; empty if there is none.
-    pub(super) fn ollama(&self) -> String {
+    pub(crate) fn ollama(&self) -> String {
         self.get("OLLAMA_HOST").unwrap_or_default().to_owned()
     }
 

@@ -12,6 +12,7 @@ use super::file::{ChatTable, SettingsFile};
 /// The default address.
 pub(super) const OPENAI: &str = "https://api.openai.com/v1";
 
+const CHAT_MODELS: [&str; 3] = ["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"];
 const CHAT_ADDRESSES: [&str; 4] =
     [OUR_ADDRESS, "OPENAI_BASE_URL", "OPENAI_API_BASE", AZURE_ADDRESS];
 /// The address of either kind of endpoint, OpenAI or Azure.
@@ -33,10 +34,7 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
             *slot = Some(value);
         }
     };
-    set(
-        &mut settings.chat.model,
-        &["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"],
-    );
+    set(&mut settings.chat.model, &CHAT_MODELS);
     set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
     set(&mut settings.author, &["PIKERAG_AUTHOR"]);
     set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
@@ -72,6 +70,23 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     }
     embed_key(settings, &chat, first(&[EMBED_ADDRESS]), environment);
     rerank_key(settings, &chat, first(&[RERANK_ADDRESS]), environment);
+}
+
+/// The variable of the environment that names another chat model than the file, or another address,
+/// and has priority. `base_url` is the address of the file, if it matters.
+pub(crate) fn overriding_variable(
+    environment: &Environment,
+    model: &str,
+    base_url: Option<&str>,
+) -> Option<&'static str> {
+    let is_given = |name: &&str| environment.get(name).is_some();
+    let of_model = CHAT_MODELS.into_iter().find(is_given);
+    let of_model = of_model.filter(|name| environment.get(name) != Some(model));
+    let of_address = CHAT_ADDRESSES.into_iter().find(is_given).filter(|name| {
+        let (here, there) = (environment.get(name), base_url);
+        here.zip(there).is_some_and(|(here, there)| !same(here, there))
+    });
+    of_model.or(of_address)
 }
 
 /// A reranker has its own address. If this is the chat's, as with a gateway for both, and the
@@ -303,6 +318,19 @@ mod tests {
         http://here/v1 environments | http://here/v1 environments
         http://azure none, not OPENAI_API_KEY | http://azure none, not OPENAI_API_KEY
         ");
+    }
+
+    #[test]
+    fn a_variable_with_priority_is_named() {
+        let overriding = |variables: &[(&str, &str)], base_url: Option<&str>| {
+            overriding_variable(&variables.iter().copied().collect(), "m", base_url)
+        };
+        let there = Some("http://there/v1");
+        assert_eq!(overriding(&[], there), None);
+        assert_eq!(overriding(&[("OPENAI_MODEL", "m"), HERE], None), None);
+        assert_eq!(overriding(&[("OPENAI_MODEL", "n")], None), Some("OPENAI_MODEL"));
+        assert_eq!(overriding(&[HERE], there), Some("OPENAI_BASE_URL"));
+        assert_eq!(overriding(&[HERE], Some("http://here/v1/")), None);
     }
 
     /// The address of a reranker's request, its key and the withheld keys.

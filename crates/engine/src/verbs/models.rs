@@ -18,7 +18,9 @@ use crate::engine::Session;
 use crate::local_error::LocalModelError;
 use crate::local_models::{LocalServer, find_model, find_program, free_memory};
 use crate::sandbox::{download, find_python, install_server};
-use crate::settings::{Environment, LocalSettings, TEMPLATE, trust, with_chat_model};
+use crate::settings::{
+    Environment, LocalSettings, TEMPLATE, overriding_variable, trust, with_chat,
+};
 
 /// The stages of a download, as progress names them.
 const MIB_FETCHED: &str = "MiB fetched";
@@ -339,13 +341,11 @@ pub fn use_model(
         Err(source) => return Err(unusable(path, source)),
     };
     let not_set = || LocalModelError::NotSet { path: path.to_owned() };
-    let text = with_chat_model(path, &text, &model).ok_or_else(not_set)?;
+    let text = with_chat(path, &text, &[("model", &model)]).ok_or_else(not_set)?;
     std::fs::write(path, text).map_err(|source| unusable(path, source))?;
     let trusted = trust(path, environment).is_ok();
-    let variables = ["PIKERAG_CHAT_MODEL", "OPENAI_MODEL", "AZURE_OPENAI_DEPLOYMENT"];
-    let overridden_by = variables
-        .into_iter()
-        .find(|variable| environment.get(variable).is_some_and(|value| value != model));
+    // It has no address.
+    let overridden_by = overriding_variable(environment, &model, None);
     Ok(UseResponse { written: path.to_owned(), model, trusted, is_here, overridden_by })
 }
 
