@@ -5,6 +5,7 @@ mod chinese;
 mod eval;
 mod feedback;
 mod index;
+mod init;
 mod installed;
 mod keep;
 mod look;
@@ -34,6 +35,7 @@ pub(crate) use self::eval::Eval;
 pub(crate) use self::feedback::{Feedback, FeedbackVerb, Judged};
 use self::index::Choice;
 pub(crate) use self::index::{Estimate, Index};
+pub(crate) use self::init::Init;
 pub(crate) use self::installed::Installed;
 pub(crate) use self::keep::{Delete, Original, Paths, Trust};
 pub(crate) use self::look::{
@@ -131,7 +133,7 @@ pub(crate) fn at_least(n: usize) -> NonZeroUsize {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write a commented settings file.
-    Init,
+    Init(Init),
     /// Trust the settings file in this folder.
     Trust(Trust),
     /// Read files and folders into the knowledge base.

@@ -12,6 +12,7 @@ mod formats;
 mod graph;
 mod health;
 mod index;
+mod init;
 mod inspect;
 mod keep;
 mod methods;
@@ -30,7 +31,7 @@ use pikerag_engine::settings::{Environment, Settings, settings_path};
 
 use crate::cli::{Arguments, Command, Installed, SchemaCommand};
 use crate::interrupt;
-use crate::output::{Output, say_json};
+use crate::output::Output;
 
 /// Runs a command; the exit code on success.
 pub(crate) async fn run(
@@ -41,7 +42,10 @@ pub(crate) async fn run(
     let flags = arguments.flags();
     // These commands need no settings, so broken or untrusted settings do not stop them.
     match &arguments.command {
-        Command::Init => return init(&settings_path(&flags, environment).0, environment, output),
+        Command::Init(arguments) => {
+            let path = settings_path(&flags, environment).0;
+            return init::init(arguments, (&path, environment), flags.offline, output).await;
+        }
         Command::Trust(trust) => return trust::trust(trust, &flags, environment, output),
         Command::Installed(Installed::Completions { shell }) => {
             return completions::completions(*shell, output.language);
@@ -85,7 +89,7 @@ pub(crate) async fn run(
 
 async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::Result<u8> {
     match command {
-        Command::Init
+        Command::Init(_)
         | Command::Trust(_)
         | Command::Serve(_)
         | Command::Mcp
@@ -124,33 +128,4 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         Command::Eval(eval) => eval::eval(session, output, eval).await,
         Command::Train(arguments) => train::train(session, output, arguments).await,
     }
-}
-
-fn init(path: &std::path::Path, environment: &Environment, output: Output) -> anyhow::Result<u8> {
-    let response = pikerag_engine::init(path, environment)?;
-    let path = path.display();
-    if output.json {
-        say_json(&response)?;
-    } else if response.trusted {
-        output.say(
-            format!(
-                "{path} is written and trusted; every line in it is optional. Next: `pikerag index PATH…`; after each \
-                 change: `pikerag trust`"
-            ),
-            format!(
-                "已写出并信任 {path}；其中每一行都可省略。下一步：`pikerag index PATH…`；每次修改后：`pikerag trust`"
-            ),
-        );
-    } else {
-        output.say(
-            format!(
-                "{path} is written; every line in it is optional. There is no folder to store trust in: name the file \
-                 with --config FILE or PIKERAG_CONFIG"
-            ),
-            format!(
-                "已写出 {path}；其中每一行都可省略。没有文件夹可保存信任记录：请用 --config FILE 或 PIKERAG_CONFIG 指定该文件"
-            ),
-        );
-    }
-    Ok(0)
 }

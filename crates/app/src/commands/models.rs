@@ -87,7 +87,7 @@ async fn listed(session: &Session, output: Output) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn show_server(server: &FoundServer, output: Output) {
+pub(super) fn show_server(server: &FoundServer, output: Output) {
     let FoundServer { program, base_url, models } = server;
     let separator = output.language.either(", ", "、");
     let names = models.join(separator);
@@ -167,7 +167,7 @@ fn speed(model: &ModelLine, language: Language) -> String {
 }
 
 /// A number of bytes in MiB, or in GiB.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     match bytes < GIB {
         true => format!("{} MiB", bytes >> 20),

@@ -82,6 +82,7 @@ fn common_commands_print_chinese_only() {
     assert!(shown.contains("还没有知识库；请用 `pikerag index PATH…` 建立"), "{shown}");
     place.run(0, &["init"]);
     place.run(1, &["init"]);
+    place.run(0, &["--config", "azure.toml", "init", "--provider", "azure"]);
     place.run(0, &["trust"]);
     place.run(0, &["trust", "--list"]);
     place.run(0, &["--offline", "estimate", "docs"]);

@@ -78,6 +78,28 @@ fn models_are_listed_with_their_facts() {
 }
 
 #[test]
+fn init_names_models_and_sets_a_provider() {
+    let place = Place::untrusted();
+    let ran = place.run_to(0, &["--offline", "init"]);
+    for next in ["`pikerag models pull --server qwen2.5-1.5b` (1.0 GiB)", "deepseek, dashscope"] {
+        assert!(ran.stderr.contains(next), "{next}: {}", ran.stderr);
+    }
+    let ran = place.run_to(0, &["init", "--provider", "deepseek"]);
+    assert!(ran.stdout.contains("deepseek: https://api.deepseek.com, model"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("`export DEEPSEEK_API_KEY=…`"), "{}", ran.stderr);
+    let text = place.read("pikerag.toml");
+    assert!(text.contains("\napi_key_env = \"DEEPSEEK_API_KEY\"\n"), "{text}");
+    let listed = place.run_to(0, &["--json", "trust", "--list"]).json();
+    assert_eq!(listed[0]["state"], "trusted");
+    assert!(listed[0]["sets"].to_string().contains("chat.base_url"), "{listed}");
+    let ran = place.run_to(2, &["init", "--provider", "nobody"]);
+    assert!(ran.stderr.contains("siliconflow") && ran.stderr.contains("zhipu"), "{}", ran.stderr);
+    place.write("pikerag.toml", "# mine\n");
+    place.run_to(1, &["init", "--provider", "deepseek"]);
+    assert_eq!(place.read("pikerag.toml"), "# mine\n");
+}
+
+#[test]
 fn a_model_is_set_in_the_settings_file_and_trusted() {
     let place = Place::untrusted();
     let ran = place.run_to(0, &["models", "use", "smollm2-135m"]);

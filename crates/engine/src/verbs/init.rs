@@ -3,8 +3,8 @@
 use std::io::{Error, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use pikerag_models::Transport;
 use pikerag_models::open_models::{FoundServer, find_servers};
-use pikerag_models::openai::Transport;
 use serde::Serialize;
 
 use crate::error::{EngineError, Result};
