@@ -10,8 +10,8 @@ use super::models::{show_server, size};
 use crate::cli::Init;
 use crate::output::{Output, say_json};
 
-/// The open model that is named where no server of models answers: the smallest one that writes
-/// answers in English and Chinese.
+/// The open model to begin with: the smallest of the catalogue that is made for English and Chinese
+/// texts.
 const SUGGESTED: &str = "qwen2.5-1.5b";
 
 pub(super) async fn init(

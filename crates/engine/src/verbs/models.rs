@@ -341,10 +341,10 @@ pub fn use_model(
         Err(source) => return Err(unusable(path, source)),
     };
     let not_set = || LocalModelError::NotSet { path: path.to_owned() };
-    let text = with_chat(path, &text, &[("model", &model)]).ok_or_else(not_set)?;
+    let text = with_chat(path, &text, &[("model", model.as_str())]).ok_or_else(not_set)?;
     std::fs::write(path, text).map_err(|source| unusable(path, source))?;
     let trusted = trust(path, environment).is_ok();
-    // It has no address.
+    // A model of this machine has no address that a variable could replace.
     let overridden_by = overriding_variable(environment, &model, None);
     Ok(UseResponse { written: path.to_owned(), model, trusted, is_here, overridden_by })
 }
