@@ -83,7 +83,7 @@ pub async fn init(request: &InitRequest<'_>) -> Result<InitResponse> {
     let trusted = trust(path, environment).is_ok();
     let key = provider.and_then(|provider| provider.api_key_env);
     let servers = match provider {
-        None if !offline => find_servers(&Transport::default(), environment.ollama()).await,
+        None if !offline => find_servers(&Transport::default(), &environment.ollama()).await,
         _ => Vec::new(),
     };
     Ok(InitResponse {
