@@ -71,10 +71,11 @@ pub use ports::{
     Message, ModelError, ModelTexts, NodeVector, Parted, PartedVectors, Picodollars, Progress,
     PutReport, RecordsBy, RecordsOf, Refusal, RefusalCause, RefusalCount, RefusalWriter, Relevance,
     Reranker, Reserved, Role, RowPlace, RowReader, SampleKey, Schema, Scope, Scored, SearchIndex,
-    SearchWriter, ShortDescription, Snapshots, SourceSummary, SqlLimits, Stage, StoreError,
-    StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses, TagEdit, TagQuery,
-    TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet, VerifiedReader,
-    VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks, pairs_from,
+    SearchWriter, ShortDescription, SimilarTerm, Snapshots, SourceSummary, SqlLimits, Stage,
+    StoreError, StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses,
+    TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,
+    VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
+    pairs_from,
 };
 pub use problem::ProblemFact;
 pub use records::{

@@ -47,8 +47,8 @@ pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};
 pub use reranker::{Relevance, Reranker};
 pub use roles::ChatModels;
 pub use search::{
-    Bearer, BearerList, NodeVector, Scored, SearchIndex, SearchWriter, VectorSet, nearest_atoms,
-    nearest_chunks,
+    Bearer, BearerList, NodeVector, Scored, SearchIndex, SearchWriter, SimilarTerm, VectorSet,
+    nearest_atoms, nearest_chunks,
 };
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};

@@ -5,6 +5,7 @@
 mod collect;
 mod place;
 mod scores;
+mod similar;
 mod sound;
 
 use std::collections::{BTreeSet, HashSet};

@@ -216,6 +216,10 @@ async fn same_words(
     let terms = query_terms("crane harbour 起重机 sensors letter title part zebra");
     let counts = one.term_counts(&terms).await.unwrap();
     assert_eq!(counts, other.term_counts(&terms).await.unwrap(), "term_counts");
+    for typed in ["crne", "harbuor", "sensr", "zebra", ""] {
+        let similar = one.similar_terms(typed, 2).await.unwrap();
+        assert_eq!(similar, other.similar_terms(typed, 2).await.unwrap(), "similar_terms {typed}");
+    }
     // All visible chunks that match a term, and one that does not exist.
     let all = other.matching_chunks(&terms.join(" "), ALL).await.unwrap();
     let asked: Vec<ChunkId> = all.iter().map(|hit| hit.item).chain([ChunkId(0)]).collect();

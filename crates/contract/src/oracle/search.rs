@@ -1,13 +1,13 @@
 //! Searches by the definition: compares every vector and counts every word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomKind, Bearer, BearerList, ChunkId, NameKey, NameUse, NodeId, Scored, SearchIndex,
-    StoreError, Vector, VectorSet,
+    SimilarTerm, StoreError, Vector, VectorSet,
 };
-use pikerag_language::{query_terms, terms};
+use pikerag_language::{query_terms, terms, typing_errors};
 
 use super::{Oracle, State};
 
@@ -123,6 +123,26 @@ impl SearchIndex for Oracle {
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError> {
         let state = self.state();
         Ok(terms.iter().map(|term| state.bm25(term).len()).collect())
+    }
+
+    async fn similar_terms(&self, term: &str, most: usize) -> Result<Vec<SimilarTerm>, StoreError> {
+        const RETURNED: usize = 32;
+        let state = self.state();
+        let mut near: BTreeMap<(usize, String), BTreeSet<ChunkId>> = BTreeMap::new();
+        for chunk in state.chunks().filter(|chunk| chunk.is_searchable()) {
+            for held in terms(&format!("{}\n{}", chunk.full_title(), chunk.searched_text())) {
+                if let Some(errors) = typing_errors(term, &held, most) {
+                    near.entry((errors, held)).or_default().insert(chunk.id);
+                }
+            }
+        }
+        let similar = near.into_iter().take(RETURNED).filter_map(|((errors, term), chunks)| {
+            let first = *chunks.first()?;
+            Some(SimilarTerm { term, errors, chunks: chunks.len(), first })
+        });
+        let mut similar: Vec<SimilarTerm> = similar.collect();
+        similar.sort_by(SimilarTerm::order);
+        Ok(similar)
     }
 
     async fn chunks_by_title(

@@ -73,6 +73,9 @@ pub async fn a_filter_shows_only_what_it_admits(shelf: &Shelf<impl Store>) {
         let near = nearest_chunks(part.as_ref(), &[at(1.0)], 1, -1.0).await.unwrap().remove(0);
         let words = part.matching_chunks("crane", 9).await.unwrap();
         let terms = part.term_counts(&["crane".to_owned()]).await.unwrap();
+        let similar = part.similar_terms("crne", 1).await.unwrap();
+        let similar: usize = similar.iter().map(|it| it.chunks).sum();
+        assert_eq!(similar, chunks.len(), "only the words of admitted chunks");
         let names = part.chunks_by_title(&[NameKey::of_folded("big crane")], 9).await.unwrap();
         assert_eq!(part.sources(Which::All).await.unwrap().len(), chunks.len());
         assert_eq!(part.state().await.unwrap().chunks, chunks.len());

@@ -125,6 +125,11 @@ pub async fn terms_are_counted_in_existing_chunks_only(shelf: &Shelf<impl Store>
     assert_eq!(base.term_counts(&terms).await.unwrap(), [3, 0]);
     base.delete_file("b.txt").await.unwrap();
     assert_eq!(base.term_counts(&terms).await.unwrap(), [2, 0]);
+    let similar = base.similar_terms("crnae", 1).await.unwrap();
+    let similar: Vec<_> =
+        similar.iter().map(|it| (it.term.as_str(), it.errors, it.chunks)).collect();
+    assert_eq!(similar, [("crane", 1, 2)]);
+    assert!(base.similar_terms("zebra", 2).await.unwrap().is_empty());
     let found = base.matching_chunks("crane", 9).await.unwrap();
     let mut asked: Vec<ChunkId> = found.iter().map(|hit| hit.item).collect();
     asked.extend([ChunkId(7), asked[0]]);

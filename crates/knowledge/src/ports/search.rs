@@ -1,5 +1,6 @@
 //! The port to search: nearest vectors, matching words, names.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
@@ -74,6 +75,27 @@ pub struct BearerList {
     pub bearers: Vec<Bearer>,
 }
 
+/// A term of the full-text index that resembles another term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimilarTerm {
+    /// The term, as the index has it: a stem.
+    pub term: String,
+    /// Typing errors that turn it into the other term.
+    pub errors: usize,
+    /// The number of chunks that contain it; at least 1.
+    pub chunks: usize,
+    /// The first of these chunks, by identifier.
+    pub first: ChunkId,
+}
+
+impl SimilarTerm {
+    /// The order of [`SearchIndex::similar_terms`].
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let own = (self.errors, Reverse(self.chunks), &self.term);
+        own.cmp(&(other.errors, Reverse(other.chunks), &other.term))
+    }
+}
+
 /// Search over the base. Results are ordered best first, ties by identifier.
 ///
 /// # Errors
@@ -144,6 +166,12 @@ pub trait SearchIndex: Send + Sync {
 
     /// The number of chunks that contain each term, in order.
     async fn term_counts(&self, terms: &[String]) -> Result<Vec<usize>, StoreError>;
+
+    /// The terms that at most `most` typing errors turn into `term`
+    /// (`pikerag_language::typing_errors`): the fewest errors first, then the terms of most chunks,
+    /// then by term. At most 32, chosen by errors and term. Reads the list of all terms, so it is
+    /// for words that no chunk has.
+    async fn similar_terms(&self, term: &str, most: usize) -> Result<Vec<SimilarTerm>, StoreError>;
 
     /// The chunks with each name, by name in order; an empty list if more than `limit` chunks bear
     /// it. Most requested names belong to no chunk, and all rows of a table share one title, so both

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    AtomKind, BearerList, ChunkId, NameKey, NodeId, Scored, SearchIndex, StoreError, Vector,
-    VectorSet,
+    AtomKind, BearerList, ChunkId, NameKey, NodeId, Scored, SearchIndex, SimilarTerm, StoreError,
+    Vector, VectorSet,
 };
 
 use crate::error::Context;
@@ -114,6 +114,14 @@ impl SearchIndex for Base {
             view.in_text(|text, admitted| {
                 terms.iter().map(|term| text.count(term, admitted.clone())).collect()
             })
+        })
+        .await
+    }
+
+    async fn similar_terms(&self, term: &str, most: usize) -> Result<Vec<SimilarTerm>, StoreError> {
+        let term = term.to_owned();
+        self.viewing("reading words", move |view| {
+            view.in_text(|text, admitted| text.similar(&term, most, &admitted))
         })
         .await
     }
