@@ -17,7 +17,8 @@ use pikerag_methods::spec::{self, Cost, Description, MethodParams, Weights};
 use pikerag_methods::tagging::in_documents_words;
 use pikerag_methods::{
     Finished, MethodLabel, Ports, Recall, RetrievalParams, Run, RunParams, SolveError, TagUse,
-    VerifiedUse, adaptive, crp_rag, hop_rag, kar3, naive_rag, pike, ra_isf,
+    VerifiedUse, adaptive, crp_rag, hop_rag, in_documents_spelling, kar3, naive_rag, pike, ra_isf,
+    report_spelling,
 };
 
 /// The enum of all methods, and the functions that list them: one line for each method.
@@ -223,16 +224,34 @@ async fn solve_or_recall(
 ) -> Result<Answer, SolveError> {
     // `pike` looks for verified answers itself.
     if verified == VerifiedUse::Ignored || matches!(method, Method::Pike(_)) {
-        return solve_reworded(ports, run, question, method, tags).await;
+        return solve_respelled(ports, run, question, method, tags).await;
     }
     let Some(recall) = Recall::on(ports, question).await? else {
-        return solve_reworded(ports, run, question, method, tags).await;
+        return solve_respelled(ports, run, question, method, tags).await;
     };
     if let Some(answer) = recall.taken(ports, run, None).await? {
         return Ok(answer);
     }
-    let mut answer = solve_reworded(ports, run, question, method, tags).await?;
+    let mut answer = solve_respelled(ports, run, question, method, tags).await?;
     recall.beside(&mut answer);
+    Ok(answer)
+}
+
+/// Solves a question; without a model, the search uses the documents' words for mistyped ones.
+async fn solve_respelled(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    method: Method,
+    tags: TagUse,
+) -> Result<Answer, SolveError> {
+    let respelled = match method.cost().most_chunks {
+        0 => None,
+        _ => in_documents_spelling(ports, run, question).await?,
+    };
+    let asked = respelled.as_ref().unwrap_or(question);
+    let mut answer = solve_reworded(ports, run, asked, method, tags).await?;
+    report_spelling(&mut answer, run, question);
     Ok(answer)
 }
 

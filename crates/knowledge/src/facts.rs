@@ -7,7 +7,7 @@ mod reason;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-pub use self::note::{JudgedIdea, Note, Quoting, UnreadableReply};
+pub use self::note::{JudgedIdea, Note, Quoting, Respelling, UnreadableReply};
 pub use self::plan::{PlanStep, Recollection, StepKind};
 pub use self::reason::{OfferedRecords, Reason};
 

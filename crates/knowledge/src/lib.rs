@@ -49,7 +49,8 @@ pub use document::{
 };
 pub use error_chain::error_chain;
 pub use facts::{
-    LeftOut, Likelihood, Note, PlanStep, Quoting, Reason, Recollection, Statement, StepKind,
+    LeftOut, Likelihood, Note, PlanStep, Quoting, Reason, Recollection, Respelling, Statement,
+    StepKind,
 };
 pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{

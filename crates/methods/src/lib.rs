@@ -25,6 +25,7 @@ mod ports;
 mod quoting;
 pub mod ra_isf;
 mod recall;
+mod respelling;
 pub mod retrieval;
 mod run;
 pub mod spec;
@@ -45,6 +46,7 @@ pub use ports::{
     Certainty, Demonstration, LabelledQuestion, Models, Perspective, Portion, Ports, RerankBy,
     Shares, SolveError, Tables,
 };
+pub use respelling::{in_documents_spelling, report_spelling};
 pub use retrieval::{Path, RetrievalParams};
 pub use run::{Clock, Finished, MethodLabel, Run, RunParams};
 pub use tag_use::TagUse;

@@ -8,9 +8,10 @@ use pikerag_knowledge::{
 use pikerag_language::query_terms;
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Known, Quoted, quote};
-use pikerag_retrieve::RetrieveError;
+use pikerag_retrieve::{RetrieveError, with_spelling};
 
 use crate::ports::{Ports, SolveError};
+use crate::respelling::corrected;
 use crate::run::Run;
 
 /// Sentences of an answer, at most.
@@ -38,7 +39,8 @@ pub(crate) async fn quoted(
         Event::Tagged { query, .. } => Some(query.clone()),
         _ => None,
     });
-    let question = &question.reworded(tagged.unwrap_or_else(|| question.query().to_owned()));
+    let query = tagged.unwrap_or_else(|| question.query().to_owned());
+    let question = &question.reworded(with_spelling(&query, &corrected(run)));
     let mut quoted = quote(question, context, &known(ports, question).await?, QUOTED);
     if !quoted.unknown.is_empty() {
         let words = Sentence::WordsUnknown(&quoted.unknown);

@@ -1,5 +1,7 @@
 //! Words the answers that no model writes. A replay compares answers, so these keep their wording.
 
+use pikerag_knowledge::Respelling;
+
 use crate::language::{InWords, Words};
 use crate::reasons::nearest;
 
@@ -25,6 +27,12 @@ pub enum Sentence<'a> {
     ReplyUnreadable,
     /// No passage has these words of the question, which are its subject; the nearest passages follow.
     WordsUnknown(&'a [String]),
+    /// The answer is probably not in the documents.
+    NotInDocuments,
+    /// The documents' words that are searched for, because no passage has those of the question.
+    SearchedFor(&'a [Respelling]),
+    /// The documents' names that resemble names of the question, which no passage has.
+    DidYouMean(&'a [Respelling]),
     /// A table may have the answer.
     TableMayAnswer {
         /// Title of the table.
@@ -88,6 +96,39 @@ impl InWords for Sentence<'_> {
                     ),
                 )
             }
+            Self::NotInDocuments => {
+                Words::new("Probably not in the documents.", "文档中很可能没有。")
+            }
+            Self::SearchedFor(words) => {
+                let (typed, found) = both(words);
+                Words::new(
+                    format!(
+                        "Searched for “{}”, because no passage has “{}”.",
+                        found.join("”, “"),
+                        typed.join("”, “")
+                    ),
+                    format!(
+                        "按“{}”检索，因为没有段落含有“{}”。",
+                        found.join("”、“"),
+                        typed.join("”、“")
+                    ),
+                )
+            }
+            Self::DidYouMean(words) => {
+                let (typed, found) = both(words);
+                Words::new(
+                    format!(
+                        "No passage has “{}”: did you mean “{}”?",
+                        typed.join("”, “"),
+                        found.join("”, “")
+                    ),
+                    format!(
+                        "没有段落含有“{}”：您是否指“{}”？",
+                        typed.join("”、“"),
+                        found.join("”、“")
+                    ),
+                )
+            }
             Self::TableMayAnswer { table, words, readings, statements } => {
                 let nearest = nearest(readings, statements);
                 Words::new(
@@ -104,4 +145,9 @@ impl InWords for Sentence<'_> {
             }
         }
     }
+}
+
+/// The question's words, and the documents' words for them.
+fn both(words: &[Respelling]) -> (Vec<&str>, Vec<&str>) {
+    words.iter().map(|word| (word.word.as_str(), word.to.as_str())).unzip()
 }

@@ -3,6 +3,7 @@
 use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{LeftOut, Note, Quoting};
 
+use crate::answers::Sentence;
 use crate::foreign::chinese_reason;
 use crate::ideas::{critique, revision};
 use crate::language::{InWords, Language, Words};
@@ -218,6 +219,8 @@ impl InWords for Note {
             Self::NoTags => {
                 Words::new("The question contains no tags of the base.", "问题中没有知识库的标签。")
             }
+            Self::SpellingCorrected { words } => Sentence::SearchedFor(words).words(),
+            Self::NamesSuggested { words } => Sentence::DidYouMean(words).words(),
         }
     }
 }

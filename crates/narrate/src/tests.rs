@@ -11,7 +11,8 @@ use pikerag_knowledge::worked::{
 use pikerag_knowledge::{
     AtomId, Candidate, ChunkId, ClassifiedBy, ColumnKind, Consulted, Criterion, Event, FactRead,
     JudgedBy, LeftOut, Level, Likelihood, MappedTag, NodeKind, Note, PlanStep, Quoting, Reason,
-    Recollection, RecordQuery, Role, StepKind, StopReason, Structure, TaskClass, VerifiedId, Via,
+    Recollection, RecordQuery, Respelling, Role, StepKind, StopReason, Structure, TaskClass,
+    VerifiedId, Via,
 };
 use pikerag_language::is_chinese;
 use serde::Serialize;
@@ -30,6 +31,10 @@ fn named() -> String {
 
 fn names() -> Vec<String> {
     vec![named(), named()]
+}
+
+fn respelled() -> Vec<Respelling> {
+    vec![Respelling { word: named(), to: named() }]
 }
 
 /// Checks that the English has no Chinese characters, and that the Chinese has some and no English
@@ -300,6 +305,8 @@ fn notes_and_faults_have_words() {
             structure(Structure::Tree),
             structure(Structure::Tags),
             Note::NoTags,
+            Note::SpellingCorrected { words: respelled() },
+            Note::NamesSuggested { words: respelled() },
         ],
     );
     check_all(
@@ -425,10 +432,13 @@ fn events_have_words() {
 
 #[test]
 fn sentences_have_words() {
-    let words = &[NAMED.to_owned()];
+    let (words, respelled) = (&[NAMED.to_owned()], &respelled());
     let all = [
         Sentence::TableMayAnswer { table: NAMED, words, readings: words, statements: words },
         Sentence::WordsUnknown(words),
+        Sentence::NotInDocuments,
+        Sentence::SearchedFor(respelled),
+        Sentence::DidYouMean(respelled),
         Sentence::Insufficient(NAMED),
         Sentence::MostLikely(NAMED),
         Sentence::MissingKnowledge(NAMED),

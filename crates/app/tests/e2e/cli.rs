@@ -123,6 +123,35 @@ fn a_subject_that_no_passage_has_is_named() {
     assert!(!shown.contains("No passage has"), "{shown}");
 }
 
+/// A mistyped word finds its passage, and the answer says what was searched for. A name is only
+/// suggested: it may be right.
+#[test]
+fn mistyped_words_are_forgiven_and_names_are_not_replaced() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
+    place.write(
+        "docs/travel.md",
+        "# Travel\n\nThe daily allowance for meals is 45 pounds.\n\n# People\n\nAsk Ruth Whitcombe about lost receipts.\n",
+    );
+    place.run_to(0, &["index", "docs"]);
+    let ask = |question: &str| place.run_to(0, &["ask", question]).stdout;
+    let shown = ask("daly allowence for meels");
+    assert!(shown.contains("45 pounds"), "{shown}");
+    assert!(
+        shown.contains("Searched for “daily”, “meals”, because no passage has “daly”, “meels”."),
+        "{shown}"
+    );
+    let shown = ask("Whom does one ask about lost receipts, Whitcome or Ruth?");
+    assert!(shown.contains("No passage has “Whitcome”: did you mean “Whitcombe”?"), "{shown}");
+    assert!(!shown.contains("Searched for"), "{shown}");
+    let shown = place.run(&["ask", "meels 的标准是多少？"]).stdout;
+    assert!(shown.contains("没有段落含有“meels”：您是否指“meals”？"), "{shown}");
+    let shown = ask("What is the daily allowance for meals?");
+    assert!(!shown.contains("No passage has") && !shown.contains("Searched for"), "{shown}");
+    let nothing = place.run(&["ask", "Zorbl"]).stdout;
+    assert!(nothing.contains("Probably not in the documents."), "{nothing}");
+}
+
 /// An offline answer quotes its evidence; each quote is in the file, byte for byte.
 #[test]
 fn citations_are_the_bytes_of_the_files() {

@@ -165,6 +165,8 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   calibrated: ({ delta }) => `δ = ${formatNumber(delta, 2)}, calibrated on this base.`,
   structure_unhelpful: ({ structure }) => `The ${structures[structure]} does not help here: the run uses plain retrieval.`,
   no_tags: () => "The question contains no tags of the base.",
+  spelling_corrected: ({ words }) => `Searched for ${words.map(({ to }) => `“${to}”`).join(", ")}, because no passage has ${words.map(({ word }) => `“${word}”`).join(", ")}.`,
+  names_suggested: ({ words }) => `No passage has ${words.map(({ word }) => `“${word}”`).join(", ")}: did you mean ${words.map(({ to }) => `“${to}”`).join(", ")}?`,
 };
 
 const faults: Dictionary<FactsOf["fault"], "fault"> = {

@@ -164,6 +164,8 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   calibrated: ({ delta }) => `δ = ${formatNumber(delta, 2)}，按此知识库校准。`,
   structure_unhelpful: ({ structure }) => `${structures[structure]}在此没有用：改用普通检索。`,
   no_tags: () => "问题中没有知识库的标签。",
+  spelling_corrected: ({ words }) => `按${words.map(({ to }) => `“${to}”`).join("、")}检索，因为没有文本块含有${words.map(({ word }) => `“${word}”`).join("、")}。`,
+  names_suggested: ({ words }) => `没有文本块含有${words.map(({ word }) => `“${word}”`).join("、")}：您是否指${words.map(({ to }) => `“${to}”`).join("、")}？`,
 };
 
 const faults: Dictionary<FactsOf["fault"], "fault"> = {
