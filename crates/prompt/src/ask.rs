@@ -1,6 +1,7 @@
 //! Asks a model for a typed reply, and asks once more with the error if the reply is unreadable.
 
 mod cut;
+mod placeholders;
 
 use pikerag_knowledge::{
     Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
@@ -8,6 +9,7 @@ use pikerag_knowledge::{
 };
 
 use self::cut::{cut_at, is_cut_at, repeats_itself};
+use self::placeholders::Placeholders;
 use crate::foreign::quiet_prompt;
 use crate::read::Unreadable;
 
@@ -239,6 +241,8 @@ async fn exchange<R>(
     account: &mut Account,
 ) -> Result<(R, ChatReply), AskError> {
     let rendered = options.prompt.render(inputs)?;
+    let placeholders = Placeholders::of(options.prompt.template);
+    let read = |reply: &str| read(&placeholders.without(reply));
     let role = options.prompt.role;
     let limit = model.reply_tokens().unwrap_or(options.limit);
     let mut options = CallOptions { limit, ..options.clone() };
@@ -417,6 +421,16 @@ mod tests {
         let inputs = [("thing", "the sea")];
         let colour = ask::<Colour>(&script, &PROMPT, &inputs, &mut account).await;
         (colour, script.prompts(), account)
+    }
+
+    /// The model copies the format; its reply counts as empty, and no further call is made.
+    #[tokio::test]
+    async fn a_copy_of_the_format_is_no_value() {
+        let format = "# Output format\n{\"colour\": \"a colour in a few words\"}";
+        let prompt = Prompt::new(Role::Answer, format, 9);
+        let script = ScriptedChat::in_order(vec![r#"{"colour": "A colour in a few words."}"#]);
+        let colour = ask::<Colour>(&script, &prompt, &[], &mut Account::default()).await;
+        assert_eq!(colour.unwrap().0, "");
     }
 
     #[tokio::test]

@@ -227,7 +227,8 @@ impl Reply for ComparisonReply {
             let mut cells: Vec<Option<ReplyCell>> =
                 list(&row, "cells").iter().take(things.len()).map(cell).collect();
             cells.resize_with(things.len(), || None);
-            Some(ReplyRow { attribute: text(&row, "attribute").ok()?, cells })
+            let attribute = text(&row, "attribute").ok().filter(|name| !name.is_empty())?;
+            Some(ReplyRow { attribute, cells })
         });
         Ok(Self {
             rows: rows.collect(),

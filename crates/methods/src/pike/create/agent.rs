@@ -67,6 +67,9 @@ impl Material {
     pub(super) fn claims(&self, evidence: Vec<(usize, String)>) -> Vec<Claim> {
         let claim = |(passage, quote): (usize, String)| {
             let words = one_line(&quote);
+            if words.is_empty() {
+                return None;
+            }
             let holds = |chunk: &&Chunk| one_line(&chunk.text).contains(&words);
             let named = passage.checked_sub(1).and_then(|at| self.passages.get(at));
             let held = named.filter(holds).or_else(|| self.passages.iter().find(holds));
