@@ -86,7 +86,12 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let (mut first, mut fit) = (0.0, 0.0);
     while quoted.len() < most {
         let leads = scorer.leads(&quoted);
-        let open = units.iter().filter(|unit| !quoted.iter().any(|held| held.place == unit.place));
+        let texts: Vec<String> = quoted.iter().map(|held| plain(held.text)).collect();
+        let open = units.iter().filter(|unit| {
+            let is_quoted = quoted.iter().any(|held| held.place == unit.place);
+            // A sentence that several passages repeat is quoted once.
+            !is_quoted && (texts.is_empty() || !texts.contains(&plain(unit.text)))
+        });
         let mut best: Option<(f32, &Unit<'_>)> = None;
         for unit in open {
             let worth = scorer.worth(unit, &quoted, &leads);
@@ -111,11 +116,18 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     let text = |unit: &&Unit<'_>| {
         unit.chunk.text.get(scorer.extended(unit)).unwrap_or(unit.text).to_owned()
     };
-    let claims: Vec<Claim> =
+    let mut claims: Vec<Claim> =
         quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
+    let mut texts = HashSet::new();
+    claims.retain(|claim| texts.insert(plain(&claim.quote)));
     let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
     let reading = Reading { answer, claims, ..Reading::default() };
     Quoted { reading, fit, unknown: unknown_words(question, context, known) }
+}
+
+/// A text without case and line breaks.
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// The bonus by the rank of a chunk, from 0: `most` at rank 0, half as much at rank `fades`.
@@ -368,6 +380,27 @@ mod tests {
         let held = |term: &str| units.iter().map(|unit| presence(unit, term)).collect::<Vec<_>>();
         assert_eq!(held("lingdao"), [1.0, BEFORE, AROUND, DOCUMENT, 0.0]);
         assert_eq!(held("contract"), [ABOVE; 5]);
+    }
+
+    /// All sentences fit equally in meaning. The repeated one has capitals or a line break.
+    #[test]
+    fn a_repeated_sentence_is_quoted_once() {
+        let (notice, other) =
+            ("Visitors must wear a helmet.", "Visitors who wear no helmet must leave.");
+        for repeated in ["VISITORS MUST WEAR A HELMET.", "Visitors must\nwear a helmet."] {
+            let (mut context, mut known) = (Context::default(), Known::default());
+            for (id, text) in [notice, other, repeated].into_iter().enumerate() {
+                let chunk = chunk(id as u64, "T", text);
+                let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                known.close.insert(chunk.id, vec![(sentence, 1.0)]);
+                context.add(1, chunk);
+            }
+            let question = Question::new("q", "What must visitors wear?");
+            let terms = query_terms(&question.text);
+            known.rarity = terms.into_iter().map(|term| (term, 1.0)).collect();
+            let quoted = quote(&question, &context, &known, 4);
+            assert_eq!(quoted.reading.answer, format!("{notice}\n{other}"));
+        }
     }
 
     #[test]
