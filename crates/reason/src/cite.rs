@@ -15,8 +15,9 @@ use crate::Claim;
 /// Turns claims into numbered citations, in order, each once.
 ///
 /// The search for a quote starts in the chunk that the claim names and goes on in the rest of the
-/// context. White space may differ, nothing else. A quote found only in a model's description of a
-/// chunk is kept and marked [`Check::Described`]. A quote found nowhere is marked
+/// context. White space may differ, and case if no chunk has the words in the same case; the
+/// citation then has the source's words. A quote found only in a model's description of a chunk is
+/// kept and marked [`Check::Described`]. A quote found nowhere is marked
 /// [`Check::NotFound`]. Without any claim, the sentences that hold the answer are cited instead.
 ///
 /// # Errors
@@ -111,6 +112,11 @@ fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Found)>
             return Some((chunk, Found::Span(span)));
         }
     }
+    for chunk in all() {
+        if let Some((start, end)) = place_in(&chunk.text, &claim.quote, begins_in_any_case) {
+            return Some((chunk, Found::Span(span_in(chunk, start, end))));
+        }
+    }
     let is_described = |chunk: &&Chunk| {
         let description = chunk.summary.as_deref().unwrap_or_default();
         place(description, &claim.quote).is_some()
@@ -127,7 +133,11 @@ fn locate<'a>(context: &'a Context, claim: &Claim) -> Option<(&'a Chunk, Found)>
 /// too.
 pub(crate) fn find(chunk: &Chunk, quote: &str) -> Option<Span> {
     let (start, end) = place(&chunk.text, quote).or_else(|| place_as_shown(&chunk.text, quote))?;
-    Some(Span { start: chunk.span.start + start, end: chunk.span.start + end })
+    Some(span_in(chunk, start, end))
+}
+
+fn span_in(chunk: &Chunk, start: usize, end: usize) -> Span {
+    Span { start: chunk.span.start + start, end: chunk.span.start + end }
 }
 
 /// The place, in the original text, of a quote that was copied from the altered text of the prompt.
@@ -140,21 +150,43 @@ fn place_as_shown(text: &str, quote: &str) -> Option<(usize, usize)> {
 
 /// The first and the last byte (exclusive) of a quote in a text.
 fn place(text: &str, quote: &str) -> Option<(usize, usize)> {
+    place_in(text, quote, |text, word| text.starts_with(word).then_some(word.len()))
+}
+
+/// The bytes at the beginning of a text that are this word in upper or lower case.
+fn begins_in_any_case(text: &str, word: &str) -> Option<usize> {
+    let mut letters = text.chars();
+    let mut length = 0;
+    for wanted in word.chars() {
+        let letter = letters.next()?;
+        if letter != wanted && !letter.to_lowercase().eq(wanted.to_lowercase()) {
+            return None;
+        }
+        length += letter.len_utf8();
+    }
+    Some(length)
+}
+
+/// The place of a quote, whose words `begins` compares: it gives the bytes of a text's beginning
+/// that are the word.
+fn place_in(
+    text: &str,
+    quote: &str,
+    begins: impl Fn(&str, &str) -> Option<usize>,
+) -> Option<(usize, usize)> {
     let quote = quote.trim().trim_matches(['"', '“', '”', '…']).trim();
     let mut words = quote.split_whitespace();
     let first = words.next()?;
     // Every place, overlapping ones too: `match_indices` would miss "aa b" in "aaa b".
-    let places = text.char_indices().map(|(place, _)| place);
-    let is_start = |place: &usize| text.get(*place..).is_some_and(|rest| rest.starts_with(first));
-    'starts: for start in places.filter(is_start) {
-        let mut at = start + first.len();
+    'starts: for (start, _) in text.char_indices() {
+        let Some(length) = text.get(start..).and_then(|rest| begins(rest, first)) else { continue };
+        let mut at = start + length;
         for word in words.clone() {
             let rest = text.get(at..)?;
             let trimmed = rest.trim_start();
-            if rest.len() == trimmed.len() || !trimmed.starts_with(word) {
-                continue 'starts;
-            }
-            at += rest.len() - trimmed.len() + word.len();
+            let length = begins(trimmed, word).filter(|_| trimmed.len() < rest.len());
+            let Some(length) = length else { continue 'starts };
+            at += rest.len() - trimmed.len() + length;
         }
         return Some((start, at));
     }
@@ -276,6 +308,17 @@ mod tests {
             Some((0, Some("建于青岛".to_owned())))
         );
         assert_eq!(located(&["x"], "  "), Some((0, None)));
+    }
+
+    /// The words in the same case come first, in whatever chunk; the source's words are cited.
+    #[test]
+    fn a_quote_in_another_case_is_found_as_the_source_has_it() {
+        let texts = ["It Was\nBuilt Here.", "it was built"];
+        let first = Some((0, Some("Was\nBuilt Here".to_owned())));
+        assert_eq!(located(&texts, "was built here"), first);
+        assert_eq!(located(&texts, "it was built"), Some((1, Some("it was built".to_owned()))));
+        assert_eq!(located(&["ÜBER die Straße"], "über"), Some((0, Some("ÜBER".to_owned()))));
+        assert_eq!(located(&["It was built."], "WAS BUILD"), Some((0, None)));
     }
 
     #[test]

@@ -156,9 +156,9 @@ async fn by_model(
     }))
 }
 
-/// The citation of a quote, white space aside.
+/// The citation of a quote, white space and case aside.
 pub(super) fn number_of(citations: &[Citation], quote: &str) -> Option<usize> {
-    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let bare = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
     let wanted = bare(quote);
     let found =
         citations.iter().find(|citation| !wanted.is_empty() && bare(&citation.quote) == wanted);
