@@ -245,9 +245,12 @@ async fn solve_respelled(
     method: Method,
     tags: TagUse,
 ) -> Result<Answer, SolveError> {
-    let respelled = match method.cost().most_chunks {
-        0 => None,
-        _ => in_documents_spelling(ports, run, question).await?,
+    // `pike` finds a verified answer by the question as it was asked.
+    let is_searched = 0 < method.cost().most_chunks
+        && !(matches!(method, Method::Pike(_)) && Recall::on(ports, question).await?.is_some());
+    let respelled = match is_searched {
+        true => in_documents_spelling(ports, run, question).await?,
+        false => None,
     };
     let asked = respelled.as_ref().unwrap_or(question);
     let mut answer = solve_reworded(ports, run, asked, method, tags).await?;
