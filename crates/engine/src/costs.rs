@@ -2,12 +2,12 @@
 //! and method, and no question, text or name of a base.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use pikerag_eval::cost_model::{Asked, Bill};
 use serde::{Deserialize, Serialize};
+
+use crate::state_file::{read, update};
 
 /// The fewest questions that a forecast may learn from.
 const FEWEST: u64 = 5;
@@ -33,8 +33,7 @@ impl Costs {
     /// The cost of a method with a model, if it is known from at least [`FEWEST`] questions. An
     /// unreadable file counts as empty.
     pub(crate) fn known(&self, model: &str, method: &str) -> Option<Asked> {
-        let text = fs::read_to_string(self.path.as_ref()?).ok()?;
-        let sums: Sums = serde_json::from_str(&text).ok()?;
+        let sums: Sums = read(self.path.as_ref()?)?;
         let Sum { questions, calls, prompt_tokens, completion_tokens } =
             *sums.get(model)?.get(method)?;
         let bill = Bill { calls, prompt_tokens, completion_tokens };
@@ -50,31 +49,16 @@ impl Costs {
         }
     }
 
-    /// Adds to the sums in the file, which is locked meanwhile, so that processes write one after
-    /// the other.
     fn write(&self, model: &str, method: &str, asked: Asked) -> std::io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-        file.lock()?;
-        let mut text = String::new();
-        // An unreadable file is replaced.
-        let mut sums: Sums = match file.read_to_string(&mut text) {
-            Ok(_) => serde_json::from_str(&text).unwrap_or_default(),
-            Err(_) => Sums::default(),
-        };
-        let sum = sums.entry(model.to_owned()).or_default().entry(method.to_owned()).or_default();
-        sum.questions += asked.questions;
-        sum.calls += asked.bill.calls;
-        sum.prompt_tokens += asked.bill.prompt_tokens;
-        sum.completion_tokens += asked.bill.completion_tokens;
-        let text = serde_json::to_vec(&sums)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.set_len(0)?;
-        file.write_all(&text)
+        update(path, |sums: &mut Sums| {
+            let by_method = sums.entry(model.to_owned()).or_default();
+            let sum = by_method.entry(method.to_owned()).or_default();
+            sum.questions += asked.questions;
+            sum.calls += asked.bill.calls;
+            sum.prompt_tokens += asked.bill.prompt_tokens;
+            sum.completion_tokens += asked.bill.completion_tokens;
+        })
     }
 }
 
@@ -108,7 +92,7 @@ mod tests {
         assert_eq!(Costs::default().known("m", "kar3"), None);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("costs.json");
-        fs::write(&path, b"\xff{\"m\"").unwrap();
+        std::fs::write(&path, b"\xff{\"m\"").unwrap();
         let costs = Costs { path: Some(path) };
         assert_eq!(costs.known("m", "kar3"), None);
         costs.add("m", "kar3", asked(9));

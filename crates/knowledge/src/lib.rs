@@ -14,6 +14,7 @@ pub mod graph;
 pub mod id;
 mod ideas;
 pub mod names;
+mod open_call;
 pub mod ports;
 mod problem;
 pub mod records;
@@ -61,6 +62,7 @@ pub use id::{
     SourceId, SummaryId, TagClassId, TagId, VerifiedId,
 };
 pub use names::{NameKey, NameUse};
+pub use open_call::OpenCall;
 pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, BearerList, CallOrigin, CallRecord,
     CallRef, ChargeEnd, ChatModel, ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList,

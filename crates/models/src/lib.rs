@@ -6,11 +6,12 @@
 //! 1. [`SingleFlight`]: identical requests at one time share one call.
 //! 2. [`Recorded`]: a call that was made before is read from the ledger; a new reply is recorded
 //!    before it is returned.
-//! 3. [`Retry`]: a busy endpoint is called again; an unreachable one is not called for a while.
-//! 4. [`Limit`]: limits calls at one time and per minute.
-//! 5. [`Budget`]: meters calls, and makes one only if its highest possible cost fits under the cap
+//! 3. [`Observed`]: shows the calls that have no reply yet.
+//! 4. [`Retry`]: a busy endpoint is called again; an unreachable one is not called for a while.
+//! 5. [`Limit`]: limits calls at one time and per minute.
+//! 6. [`Budget`]: meters calls, and makes one only if its highest possible cost fits under the cap
 //!    and under that of its [`Payer`].
-//! 6. [`OpenAiChat`]: sends the request.
+//! 7. [`OpenAiChat`]: sends the request.
 //!
 //! The budget is innermost because it books the cost of a single attempt: an attempt that timed out
 //! may have been billed, and so may the next one. A call that waits in line or for a busy endpoint
@@ -26,6 +27,7 @@ pub mod limit;
 pub mod local;
 pub mod meter;
 pub mod ollama;
+pub mod open_calls;
 pub mod open_models;
 pub mod openai;
 pub mod payer;
@@ -43,6 +45,7 @@ pub use hosted::{ModelServer, Serving};
 pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker};
 pub use limit::{Limit, Limiter, Limits};
 pub use meter::{Cap, Meter, Price, Prices, Spending, Usd};
+pub use open_calls::{Observed, OpenCalls, Paces};
 pub use openai::{
     EmbeddingParams, Endpoint, EndpointReranker, OpenAiChat, OpenAiEmbedder, Structured, Transport,
     withheld_keys,

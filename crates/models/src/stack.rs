@@ -10,6 +10,7 @@ use crate::hosted::{HostedChat, ModelServer};
 use crate::ledger::{Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker, canonical};
 use crate::limit::Limit;
 use crate::meter::Meter;
+use crate::open_calls::{Observed, OpenCalls};
 use crate::openai::{
     EmbeddingParams, Endpoint, EndpointReranker, Extra, OpenAiChat, OpenAiEmbedder, Transport,
 };
@@ -38,6 +39,8 @@ pub struct CallContext {
     pub scope: Option<String>,
     /// Whether its calls let others pass first, as indexing lets questions.
     pub in_background: bool,
+    /// Shows the chat calls that have no reply yet; `None` if nobody watches.
+    pub open_calls: Option<Arc<OpenCalls>>,
 }
 
 /// The parameters that differ between endpoints.
@@ -122,9 +125,10 @@ fn within<M: ChatModel>(
     calls: &CallContext,
     model: Budget<M>,
     params: &StackParams,
-) -> Recorded<Retry<Limit<Budget<M>>>> {
+) -> Recorded<Observed<Retry<Limit<Budget<M>>>>> {
     let model = limited(calls, model, params);
     let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
+    let model = Observed::new(model, calls.open_calls.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
 
@@ -213,6 +217,7 @@ mod tests {
             payer: None,
             scope: None,
             in_background: false,
+            open_calls: None,
         };
         let chat = ScriptedChat::by_turn(|turn, request| {
             if turn == 0 { Err(busy("fake")) } else { Ok(format!("reply {}", request.sample)) }

@@ -22,7 +22,7 @@ use pikerag_knowledge::{
 };
 use pikerag_methods::adaptive::try_out;
 use pikerag_methods::{Models, Ports, Tables};
-use pikerag_models::{CallContext, MemoryLedger, Mode, Payer, Pins, Transport};
+use pikerag_models::{CallContext, MemoryLedger, Mode, OpenCalls, Payer, Pins, Transport};
 use pikerag_store::{Base, DATABASE};
 
 pub use self::callers::Grant;
@@ -33,6 +33,7 @@ use crate::costs::Costs;
 use crate::error::{EngineError, Result};
 use crate::local_models::LocalServer;
 use crate::notice::Notice;
+use crate::paces::PaceFile;
 use crate::sandbox::SandboxedReader;
 use crate::settings::{Chunking, FileChoice, Settings};
 
@@ -49,6 +50,8 @@ pub struct Session {
     payer: Option<Arc<dyn Payer>>,
     /// Whether its model calls let those of other sessions go first.
     is_background: bool,
+    /// Shows the chat calls that have no reply yet; `None` if nobody watches.
+    open_calls: Option<Arc<OpenCalls>>,
 }
 
 /// The method if the caller names none.
@@ -56,13 +59,28 @@ pub(crate) const DEFAULT_METHOD: &str = "pike";
 
 impl Session {
     pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
-        Self { engine, folder, visible: Filter::default(), payer: None, is_background: false }
+        Self {
+            engine,
+            folder,
+            visible: Filter::default(),
+            payer: None,
+            is_background: false,
+            open_calls: None,
+        }
     }
 
     /// This session for background work: its model calls let those of questions go first.
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { is_background: true, ..self }
+    }
+
+    /// This session, which shows its open chat calls among these, with their expected times.
+    pub(crate) fn observed_by(&self, open_calls: Option<&Arc<OpenCalls>>) -> Self {
+        if let Some(calls) = open_calls {
+            calls.expect(self.paces().known());
+        }
+        Self { open_calls: open_calls.cloned(), ..self.clone() }
     }
 
     /// The session's engine.
@@ -282,7 +300,7 @@ impl Session {
         let process = &self.shared().process;
         let (meter, transport) = (Arc::clone(&process.meter), process.transport.clone());
         let (scope, payer) = (Some(self.ledger_name()), self.payer.clone());
-        let in_background = self.is_background;
+        let (in_background, open_calls) = (self.is_background, self.open_calls.clone());
         CallContext {
             ledger,
             mode,
@@ -292,6 +310,7 @@ impl Session {
             payer,
             scope,
             in_background,
+            open_calls,
         }
     }
 
@@ -353,8 +372,16 @@ impl Session {
 
     /// The costs of this user's earlier questions.
     pub(crate) fn costs(&self) -> Costs {
-        let file = |folder: &PathBuf| folder.join("costs.json");
-        Costs { path: self.settings().state.as_ref().map(file) }
+        Costs { path: self.state_file("costs.json") }
+    }
+
+    /// The times of this user's earlier model calls.
+    pub(crate) fn paces(&self) -> PaceFile {
+        PaceFile { path: self.state_file("paces.json") }
+    }
+
+    fn state_file(&self, name: &str) -> Option<PathBuf> {
+        self.settings().state.as_ref().map(|folder| folder.join(name))
     }
 
     /// The name of the model that writes answers, as the settings call it; empty if none is set.

@@ -12,6 +12,7 @@ use pikerag_knowledge::{
 };
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, VerifiedUse, pike};
+use pikerag_models::OpenCalls;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,9 @@ pub struct AskRequest {
     /// Receives the events of the run as they happen.
     #[serde(skip)]
     pub listener: Option<Arc<dyn RunSink>>,
+    /// Shows the chat calls that have no reply yet.
+    #[serde(skip)]
+    pub open_calls: Option<Arc<OpenCalls>>,
     /// Stops the run: no model call begins after that, and running ones are aborted.
     /// [`Engine::cancel`](crate::Engine::cancel) stops it too.
     #[serde(skip)]
@@ -157,6 +161,7 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
 /// # }
 /// ```
 pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
+    let session = &session.observed_by(request.open_calls.as_ref());
     let rewritten = match request.earlier.is_empty() {
         true => None,
         false => Some(standalone(session, request.clone()).await?),

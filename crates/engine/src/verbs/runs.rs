@@ -212,6 +212,7 @@ pub async fn replay_run(
 /// # }
 /// ```
 pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskResponse> {
+    let session = &session.observed_by(request.ask.open_calls.as_ref());
     let base = session.base_for_a_question().await?;
     let run = named(session, &base, &request.run).await?;
     let events = base.run_events(&run.id).await?;

@@ -68,6 +68,7 @@ fn context(payer: &Arc<LoggingPayer>) -> CallContext {
         payer: Some(payer.clone()),
         in_background: false,
         scope: Some("base".to_owned()),
+        open_calls: None,
     }
 }
 

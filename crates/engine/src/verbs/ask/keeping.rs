@@ -81,6 +81,9 @@ pub(in crate::verbs) async fn keep_run(
     // The run owns the sink, so the updates end when the run ends.
     let asking = answer(ports, question, method, params, cancelled);
     let (mut finished, kept) = join(asking, keep_all(base, updates)).await;
+    if let Some(calls) = &request.open_calls {
+        session.paces().add(&calls.take_measured());
+    }
     if is_new && !base.is_read_only() {
         keep_structured(base, std::mem::take(&mut finished.structured)).await;
     }

@@ -1,0 +1,23 @@
+//! Describes a model call that has no reply yet.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::ports::Role;
+
+/// A model call that has no reply yet. A call that is read from the ledger is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OpenCall {
+    /// The purpose of the call.
+    pub role: Role,
+    /// The model, by its name in the settings.
+    pub model: String,
+    /// About how many tokens the prompt has.
+    pub prompt_tokens: u64,
+    /// Milliseconds since the call began. Waits in line and for a busy endpoint count.
+    pub waited_ms: u64,
+    /// About how many milliseconds the whole call takes; null without earlier calls of this role
+    /// and model.
+    #[schema(required)]
+    pub expected_ms: Option<u64>,
+}

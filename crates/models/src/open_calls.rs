@@ -1,0 +1,331 @@
+//! Shows the chat calls that have no reply yet, and measures how long calls take.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use pikerag_knowledge::{
+    CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role, Usage,
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::estimate::estimate_prompt;
+
+/// The chat calls of one question that have no reply yet. Calls that the ledger answers, and calls
+/// that join one of another question, are not among them.
+#[derive(Debug)]
+pub struct OpenCalls {
+    state: Mutex<State>,
+    /// The number of changes so far.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By the order of their beginning.
+    open: BTreeMap<u64, Begun>,
+    begun: u64,
+    /// The pace of calls before this question.
+    earlier: Paces,
+    /// The pace of calls of this question.
+    measured: Paces,
+}
+
+#[derive(Debug)]
+struct Begun {
+    role: Role,
+    model: String,
+    prompt_tokens: u64,
+    at: Instant,
+}
+
+/// The pace of answered calls, by model and role. It contains no text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paces(BTreeMap<String, BTreeMap<Role, Pace>>);
+
+/// Sums over answered calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Pace {
+    calls: u64,
+    /// Estimated, as for the calls that are compared with them.
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    millis: u64,
+}
+
+impl Default for OpenCalls {
+    fn default() -> Self {
+        Self { state: Mutex::default(), changes: watch::Sender::new(0) }
+    }
+}
+
+impl OpenCalls {
+    /// The open calls, the oldest first.
+    pub fn list(&self) -> Vec<OpenCall> {
+        let state = self.state();
+        let shown = |call: &Begun| OpenCall {
+            role: call.role,
+            model: call.model.clone(),
+            prompt_tokens: call.prompt_tokens,
+            waited_ms: millis(call.at.elapsed()),
+            expected_ms: state.expected_ms(call),
+        };
+        state.open.values().map(shown).collect()
+    }
+
+    /// Notifies of each call that begins or ends.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Sets the pace of earlier calls, from which the expected times are computed.
+    pub fn expect(&self, earlier: Paces) {
+        self.state().earlier = earlier;
+    }
+
+    /// Takes the pace of the calls that were answered since the last `take_measured`. The expected
+    /// times of later calls still use it.
+    pub fn take_measured(&self) -> Paces {
+        let mut state = self.state();
+        let measured = std::mem::take(&mut state.measured);
+        state.earlier.merge(&measured);
+        measured
+    }
+
+    fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
+        let (model, prompt_tokens) = (model.to_owned(), estimate_prompt(request));
+        let call = Begun { role: request.role, model, prompt_tokens, at: Instant::now() };
+        let mut state = self.state();
+        let id = state.begun;
+        state.begun += 1;
+        state.open.insert(id, call);
+        drop(state);
+        self.changed();
+        Opened { calls: self, id }
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn expected_ms(&self, call: &Begun) -> Option<u64> {
+        let mut pace = self.earlier.of(&call.model, call.role);
+        pace.add(self.measured.of(&call.model, call.role));
+        pace.expected_ms(call.prompt_tokens)
+    }
+}
+
+impl Paces {
+    /// Whether no call was measured.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        for (model, by_role) in &other.0 {
+            for (role, pace) in by_role {
+                self.entry(model, *role).add(*pace);
+            }
+        }
+    }
+
+    fn of(&self, model: &str, role: Role) -> Pace {
+        self.0.get(model).and_then(|by_role| by_role.get(&role)).copied().unwrap_or_default()
+    }
+
+    fn entry(&mut self, model: &str, role: Role) -> &mut Pace {
+        self.0.entry(model.to_owned()).or_default().entry(role).or_default()
+    }
+}
+
+impl Pace {
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.millis += other.millis;
+    }
+
+    /// The time of a call with this prompt and a reply of mean length, at the mean time of a token.
+    fn expected_ms(self, prompt_tokens: u64) -> Option<u64> {
+        let tokens = self.prompt_tokens + self.completion_tokens;
+        if self.calls == 0 || tokens == 0 {
+            return None;
+        }
+        let reply = self.completion_tokens as f64 / self.calls as f64;
+        let share = (prompt_tokens as f64 + reply) / tokens as f64;
+        Some((self.millis as f64 * share).round() as u64)
+    }
+}
+
+/// A call from its beginning to its reply, its error or its cancellation.
+struct Opened<'a> {
+    calls: &'a OpenCalls,
+    id: u64,
+}
+
+impl Opened<'_> {
+    /// Counts its time.
+    fn answered(self, usage: Usage) {
+        let mut state = self.calls.state();
+        if let Some(call) = state.open.remove(&self.id) {
+            let pace = Pace {
+                calls: 1,
+                prompt_tokens: call.prompt_tokens,
+                completion_tokens: usage.completion_tokens,
+                millis: millis(call.at.elapsed()),
+            };
+            state.measured.entry(&call.model, call.role).add(pace);
+        }
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        self.calls.state().open.remove(&self.id);
+        self.calls.changed();
+    }
+}
+
+/// A chat model whose open calls are shown.
+pub struct Observed<M> {
+    inner: M,
+    calls: Option<Arc<OpenCalls>>,
+}
+
+impl<M> Observed<M> {
+    /// Adds the calls of `inner` to `calls` while they are open; with `None`, shows nothing.
+    pub fn new(inner: M, calls: Option<Arc<OpenCalls>>) -> Self {
+        Self { inner, calls }
+    }
+}
+
+#[async_trait]
+impl<M: ChatModel> ChatModel for Observed<M> {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.inner.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let Some(calls) = &self.calls else { return self.inner.complete(request).await };
+        let call = calls.begin(self.inner.name(), request);
+        let reply = self.inner.complete(request).await?;
+        call.answered(reply.usage);
+        Ok(reply)
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.inner.discard(calls).await
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+    use pikerag_doubles::{ScriptedChat, request};
+
+    use super::*;
+    use crate::ledger::{MemoryLedger, Mode, Recorded};
+
+    /// A chat model that answers after a moment, its calls, and a ledger around it.
+    fn recorded() -> (Recorded<Observed<ScriptedChat>>, Arc<OpenCalls>) {
+        let calls = Arc::new(OpenCalls::default());
+        let chat = ScriptedChat::by(|_| Ok("fine".to_owned()));
+        let chat = chat.with_latency(Duration::from_millis(5));
+        let observed = Observed::new(chat, Some(Arc::clone(&calls)));
+        (Recorded::new(observed, Arc::new(MemoryLedger::default()), Mode::Record), calls)
+    }
+
+    #[tokio::test]
+    async fn a_call_is_open_until_its_reply_and_a_recorded_one_is_not() {
+        let (chat, calls) = recorded();
+        let mut changes = calls.changes();
+        let asked = request("What is measured?");
+        let mut call = chat.complete(&asked);
+        while calls.list().is_empty() {
+            assert!(poll!(&mut call).is_pending());
+        }
+        let open = calls.list();
+        assert_eq!((open.len(), open[0].role, open[0].model.as_str()), (1, Role::Answer, "fake"));
+        assert_eq!(open[0].prompt_tokens, estimate_prompt(&asked));
+        assert_eq!(open[0].expected_ms, None);
+        assert!(changes.has_changed().unwrap());
+        call.await.unwrap();
+        assert!(calls.list().is_empty());
+
+        changes.mark_unchanged();
+        assert!(chat.complete(&asked).await.unwrap().call.unwrap().replayed);
+        assert!(!changes.has_changed().unwrap(), "the ledger's reply is no call");
+    }
+
+    #[tokio::test]
+    async fn a_dropped_call_is_closed_and_not_measured() {
+        let (chat, calls) = recorded();
+        let asked = request("a");
+        let mut call = chat.complete(&asked);
+        while calls.list().is_empty() {
+            assert!(poll!(&mut call).is_pending());
+        }
+        drop(call);
+        assert!(calls.list().is_empty());
+        assert!(calls.take_measured().is_empty());
+    }
+
+    #[tokio::test]
+    async fn later_calls_are_expected_to_take_as_long_as_measured_ones() {
+        let (chat, calls) = recorded();
+        chat.complete(&request("a")).await.unwrap();
+        let measured = calls.take_measured();
+        assert!(!measured.is_empty() && calls.take_measured().is_empty());
+        assert!(5 <= measured.of("fake", Role::Answer).millis);
+
+        let later = OpenCalls::default();
+        later.expect(measured);
+        let opened = later.begin("fake", &request("b"));
+        assert!(later.list()[0].expected_ms.is_some());
+        let other = later.begin("other", &request("b"));
+        assert_eq!(later.list()[1].expected_ms, None);
+        drop((opened, other));
+        assert!(later.list().is_empty());
+    }
+
+    #[test]
+    fn the_expected_time_grows_with_the_prompt() {
+        // Two calls of 400 tokens of prompt and 100 of reply took 10 s each.
+        let pace = Pace { calls: 2, prompt_tokens: 800, completion_tokens: 200, millis: 20_000 };
+        assert_eq!(pace.expected_ms(400), Some(10_000));
+        assert_eq!(pace.expected_ms(900), Some(20_000));
+        assert_eq!(Pace::default().expected_ms(400), None);
+    }
+
+    #[test]
+    fn paces_add_up_by_model_and_role_and_survive_json() {
+        let pace = Pace { calls: 1, prompt_tokens: 10, completion_tokens: 2, millis: 30 };
+        let mut paces = Paces::default();
+        *paces.entry("m", Role::Answer) = pace;
+        let other = paces.clone();
+        paces.merge(&other);
+        paces.entry("m", Role::Look).add(pace);
+        assert_eq!(paces.of("m", Role::Answer).millis, 60);
+        assert_eq!(paces.of("m", Role::Look).millis, 30);
+        let json = serde_json::to_string(&paces).unwrap();
+        assert_eq!(serde_json::from_str::<Paces>(&json).unwrap(), paces);
+    }
+}
