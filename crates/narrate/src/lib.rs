@@ -22,6 +22,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod two_figures;
+mod waiting;
 
 pub use self::answers::Sentence;
 pub use self::data::{data_rows, data_value, plan_words, rank_words};
@@ -39,3 +40,4 @@ pub use self::problems::problem_place;
 pub use self::prospects::{argument, prospect_answer};
 pub use self::scores::score_parts;
 pub use self::two_figures::{TwoFigures, two_figures, two_plans};
+pub use self::waiting::waiting;
