@@ -10,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::advice::go_on;
 use crate::output::Output;
+use crate::waiting;
 
 /// The longest time that stopped work may take to end.
 const GRACE: Duration = Duration::from_millis(900);
@@ -46,6 +47,7 @@ pub(crate) fn listen(engine: &Engine, output: Output) -> std::io::Result<Interru
             _ = signals.next() => {}
             () = tokio::time::sleep(GRACE) => {}
         }
+        waiting::set(None);
         std::process::exit(i32::from(code));
     });
     Ok(interrupted)

@@ -11,6 +11,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::plain::plain;
 use crate::telemetry::Traces;
+use crate::waiting::beside;
 
 /// Starts both. The log has warnings, more with each `-v`, or the levels of `PIKERAG_LOG`; its lines are text, or JSON with
 /// `PIKERAG_LOG_FORMAT=json`. The caller ends the returned traces, so that the last ones are sent.
@@ -61,7 +62,7 @@ struct Log;
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        std::io::stderr().lock().write_all(plain(&text).as_bytes())?;
+        beside(|| std::io::stderr().lock().write_all(plain(&text).as_bytes()))?;
         Ok(bytes.len())
     }
 

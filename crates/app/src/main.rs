@@ -11,6 +11,7 @@ mod output;
 mod plain;
 mod render;
 mod telemetry;
+mod waiting;
 mod words;
 
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ use crate::advice;
 use crate::exit;
 use crate::plain::{json, one_line, plain};
 use crate::render;
+use crate::waiting;
 use crate::words;
 
 /// The form and the language of a command's results.
@@ -72,7 +73,9 @@ pub(crate) fn say_json(value: &impl Serialize) -> anyhow::Result<u8> {
 
 /// Prints a line that is no result.
 pub(crate) fn note(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
+    waiting::beside(|| {
+        let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
+    });
 }
 
 /// Shows progress: bars on a terminal, a line for each tenth elsewhere, nothing with `--json`.

@@ -18,7 +18,8 @@ pub fn waiting(calls: &[OpenCall]) -> Option<Words> {
         0 => {}
         1 => parts.push(Words::new("and 1 more call", "另有 1 次调用")),
         more => {
-            parts.push(Words::new(format!("and {more} more calls"), format!("另有 {more} 次调用")))
+            let words = format!("and {more} more calls");
+            parts.push(Words::new(words, format!("另有 {more} 次调用")));
         }
     }
     let line = |language| {

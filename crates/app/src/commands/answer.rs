@@ -1,9 +1,12 @@
 //! Runs `ask` and `search`.
 
+use std::io::{IsTerminal, stderr};
 use std::path::Path;
+use std::sync::Arc;
 
 use pikerag_engine::knowledge::WrittenBy;
 use pikerag_engine::narrate::{InWords, Words, score_parts};
+use pikerag_engine::parts::OpenCalls;
 use pikerag_engine::{
     AskRequest, AskResponse, EngineError, Recorded, SearchRequest, Session, svg_chart,
 };
@@ -16,14 +19,20 @@ use crate::failure::Failure;
 use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render;
+use crate::waiting::{Destination, show_while};
 
 pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) =
         (arguments.question.concat(), arguments.method.clone().unwrap_or_default());
     let filter = arguments.filters.filter();
     let (class, level) = (arguments.class, arguments.level);
-    let request = AskRequest { question, method, class, level, filter, ..AskRequest::default() };
-    let response = pikerag_engine::ask(session, &request).await?;
+    let calls = Arc::new(OpenCalls::default());
+    let open_calls = Some(Arc::clone(&calls));
+    let request =
+        AskRequest { question, method, class, level, filter, open_calls, ..AskRequest::default() };
+    let asked = Box::pin(pikerag_engine::ask(session, &request));
+    let destination = destination(output, arguments);
+    let response = show_while(destination, &calls, output.language, asked).await?;
     if let Some(path) = &arguments.chart {
         draw(path, &response, output)?;
     }
@@ -39,6 +48,14 @@ pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> a
     match refusal.filter(|_| offers) {
         Some(refusal) if choose::offer(session, &refusal, output).await? => Ok(0),
         _ => Ok(code),
+    }
+}
+
+/// A wait is shown to a person who watches and asked for more than the answer.
+fn destination(output: Output, arguments: &Ask) -> Destination {
+    match !output.json && !arguments.quiet && stderr().is_terminal() {
+        true => Destination::Terminal,
+        false => Destination::Pipe,
     }
 }
 
