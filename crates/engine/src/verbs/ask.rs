@@ -204,15 +204,16 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     Ok(run.response(session, notices))
 }
 
-/// Stores the cost of an answer for forecasts, if the method has no parameters of its own.
+/// Stores the cost of an answer for forecasts, if a model was called and the method has no
+/// parameters of its own.
 fn remember(session: &Session, name: &str, method: Method, run: &RunRecord) {
     let is_plain = method.to_string() == name;
-    if session.settings().replay || !is_plain || run.state != RunState::Answered {
+    let (calls, usage) = (run.cost.spent.calls() as u64, run.cost.spent.usage());
+    if session.settings().replay || !is_plain || run.state != RunState::Answered || calls == 0 {
         return;
     }
-    let (spent, mut asked) = (&run.cost.spent, Asked::default());
-    let usage = spent.usage();
-    asked.add(spent.calls() as u64, usage.prompt_tokens, usage.completion_tokens);
+    let mut asked = Asked::default();
+    asked.add(calls, usage.prompt_tokens, usage.completion_tokens);
     session.costs().add(session.answering_model(), name, asked);
 }
 

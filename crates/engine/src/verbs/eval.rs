@@ -257,7 +257,7 @@ async fn ask_set(
     let mut cost: BTreeMap<String, Asked> = BTreeMap::new();
     let result = run(ports, &set.items, &methods, &done, params, |row, run| {
         asked += 1;
-        if row.failed.is_none() {
+        if row.failed.is_none() && 0 < row.calls {
             let of_method = cost.entry(row.method.clone()).or_default();
             of_method.add(row.calls, row.prompt_tokens, row.completion_tokens);
         }

@@ -109,16 +109,46 @@ pub(super) fn usd_of_asking(session: &Session, bill: &Bill) -> Option<f64> {
     costs.map(|price| usage.priced(*price)).reduce(f64::max)
 }
 
-/// The cost of the questions answered with the same method and the same parameters.
+/// The cost of the questions answered with the same method and the same parameters. A run that
+/// called no model is left out: most of such runs were made without one, and tell nothing about the
+/// cost with one.
 pub(super) fn asked_here(method: &Method, runs: &[RunRecord]) -> Asked {
     let mut here = Asked::default();
     for run in runs {
         let same = run.method == method.name() && run.parameters == method.parameters();
-        if same && run.state == RunState::Answered {
-            let usage = run.cost.spent.usage();
-            let calls = run.cost.spent.calls() as u64;
+        let (calls, usage) = (run.cost.spent.calls() as u64, run.cost.spent.usage());
+        if same && run.state == RunState::Answered && 0 < calls {
             here.add(calls, usage.prompt_tokens, usage.completion_tokens);
         }
     }
     here
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_knowledge::Cost;
+
+    use super::*;
+
+    #[test]
+    fn runs_without_a_model_call_do_not_lower_the_forecast() {
+        let method: Method = "naive-rag".parse().unwrap();
+        let run = |calls: u64| {
+            let mut cost = Cost::default();
+            for _ in 0..calls {
+                cost.spent.add(Role::Answer, Usage { prompt_tokens: 900, completion_tokens: 100 });
+            }
+            RunRecord {
+                method: method.name().to_owned(),
+                parameters: method.parameters(),
+                state: RunState::Answered,
+                cost,
+                ..RunRecord::default()
+            }
+        };
+        let failed = RunRecord { state: RunState::Failed, ..run(5) };
+        let runs = [run(0), run(2), run(0), run(1), run(0), failed];
+        let bill = Bill { calls: 3, prompt_tokens: 2700, completion_tokens: 300 };
+        assert_eq!(asked_here(&method, &runs), Asked { questions: 2, bill });
+    }
 }
