@@ -1,16 +1,20 @@
 //! Streams a run to its caller: each event as it happens, the checked answer last. Dropping the
 //! stream stops the run.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::response::sse::Event as Sse;
-use pikerag_engine::knowledge::{RunEvent, RunRecord, RunSink};
+use pikerag_engine::knowledge::{OpenCall, RunEvent, RunRecord, RunSink};
 use pikerag_engine::narrate::Language;
+use pikerag_engine::parts::OpenCalls;
 use pikerag_engine::{AskRequest, AskResponse, EngineError, ForkRequest, Session};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -26,6 +30,8 @@ pub(crate) enum Happened {
     Began(Box<RunRecord>),
     /// The next event.
     Event(Box<RunEvent>),
+    /// A model call has begun or ended: the calls that have no reply yet.
+    Calls(Vec<OpenCall>),
     /// The run is over.
     Ended(Result<Box<AskResponse>, Problem>),
 }
@@ -68,16 +74,28 @@ impl Underway {
         let run = async move {
             let _place = place;
             let listener: Option<Arc<dyn RunSink>> = Some(Arc::new(EventSender(sender.clone())));
-            let asked = |ask: AskRequest| AskRequest { listener, cancel, ..ask };
-            let came = match wanted {
-                Wanted::Ask(ask) => pikerag_engine::ask(&session, &asked(ask)).await,
-                Wanted::Replay(run) => {
-                    pikerag_engine::replay_run(&session, &run, &asked(AskRequest::default())).await
+            let calls = Arc::new(OpenCalls::default());
+            // Before the run begins, so that no change is missed.
+            let changes = calls.changes();
+            let open_calls = Some(Arc::clone(&calls));
+            let asked = |ask: AskRequest| AskRequest { listener, cancel, open_calls, ..ask };
+            let run = async {
+                match wanted {
+                    Wanted::Ask(ask) => pikerag_engine::ask(&session, &asked(ask)).await,
+                    Wanted::Replay(run) => {
+                        let ask = asked(AskRequest::default());
+                        pikerag_engine::replay_run(&session, &run, &ask).await
+                    }
+                    Wanted::Fork(fork) => {
+                        let fork = ForkRequest { ask: asked(AskRequest::default()), ..fork };
+                        pikerag_engine::fork_run(&session, &fork).await
+                    }
                 }
-                Wanted::Fork(fork) => {
-                    let fork = ForkRequest { ask: asked(AskRequest::default()), ..fork };
-                    pikerag_engine::fork_run(&session, &fork).await
-                }
+            };
+            let came = tokio::select! {
+                biased;
+                came = run => came,
+                never = send_calls(&calls, changes, &sender) => match never {},
             };
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
             app.metrics.ran(state, began.elapsed());
@@ -102,6 +120,19 @@ impl Underway {
         }
         Err(broken())
     }
+}
+
+/// Sends the open calls after each change.
+async fn send_calls(
+    calls: &OpenCalls,
+    mut changes: watch::Receiver<u64>,
+    sender: &UnboundedSender<Happened>,
+) -> Infallible {
+    while changes.changed().await.is_ok() {
+        // The caller may have left.
+        let _ = sender.send(Happened::Calls(calls.list()));
+    }
+    pending().await
 }
 
 /// An event of a stream: `event` is its name, `data` its content.

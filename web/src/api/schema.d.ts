@@ -100,7 +100,8 @@ export interface paths {
         put?: never;
         /**
          * Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
-         *     of the trace as it happens, then `answer` or `problem`. Closing the connection stops the run.
+         *     of the trace as it happens and the open model `calls` after each change, then `answer` or
+         *     `problem`. Closing the connection stops the run.
          */
         post: operations["post_api_v1_bases_base_ask"];
         delete?: never;
@@ -1203,6 +1204,11 @@ export interface components {
             data: components["schemas"]["RunEvent"];
             /** @enum {string} */
             event: "event";
+        } | {
+            /** @description A model call has begun or ended: the calls that have no reply yet, the oldest first. */
+            data: components["schemas"]["OpenCall"][];
+            /** @enum {string} */
+            event: "calls";
         } | {
             /** @description The last event of a successful run: the result. */
             data: components["schemas"]["Asked"];
@@ -3251,6 +3257,29 @@ export interface components {
             name?: string[];
             /** @description The value to compare with. */
             value?: string | null;
+        };
+        /** @description A model call that has no reply yet. A call that is read from the ledger is none. */
+        OpenCall: {
+            /**
+             * Format: int64
+             * @description About how many milliseconds the whole call takes; null without earlier calls of this role
+             *     and model.
+             */
+            expected_ms: number | null;
+            /** @description The model, by its name in the settings. */
+            model: string;
+            /**
+             * Format: int64
+             * @description About how many tokens the prompt has.
+             */
+            prompt_tokens: number;
+            /** @description The purpose of the call. */
+            role: components["schemas"]["Role"];
+            /**
+             * Format: int64
+             * @description Milliseconds since the call began. Waits in line and for a busy endpoint count.
+             */
+            waited_ms: number;
         };
         /**
          * @description The order of groups.

@@ -427,6 +427,40 @@ fn a_client_that_disconnects_stops_its_run() {
     }
 }
 
+/// A stream shows each model call that has no reply yet, by role and model. A reply from the ledger
+/// is no call. The second question knows how long a call takes.
+#[test]
+fn a_stream_shows_open_model_calls() {
+    let stub = slow(Duration::from_millis(150));
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let serving = place.serve(&[]);
+    let asked = place.read("questions.jsonl");
+    let asked: Vec<Value> =
+        asked.lines().take(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let calls = |question: &Value| -> Vec<Value> {
+        let body = json!({"question": question["question"], "method": "naive-rag"}).to_string();
+        let headers = [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
+        let path = "/api/v1/bases/default/ask";
+        let events = serving.request("POST", path, &headers, body.as_bytes()).events();
+        assert_eq!(events.first().unwrap().0, "run", "{events:?}");
+        assert_eq!(events.last().unwrap().0, "answer", "{events:?}");
+        let calls = events.into_iter().filter(|(name, _)| name == "calls");
+        calls.map(|(_, data)| serde_json::from_str(&data).unwrap()).collect()
+    };
+    let first = calls(&asked[0]);
+    let call = &first.first().unwrap_or_else(|| panic!("no call was shown"))[0];
+    assert_eq!((call["role"].clone(), call["model"].clone()), (json!("answer"), json!("stub")));
+    assert!(0 < call["prompt_tokens"].as_u64().unwrap(), "{call}");
+    assert!(call["waited_ms"].is_u64(), "{call}");
+    assert_eq!(call["expected_ms"], Value::Null);
+
+    assert_eq!(calls(&asked[0]), Vec::<Value>::new(), "the ledger answers");
+    let second = calls(&asked[1]);
+    assert!(50 < second[0][0]["expected_ms"].as_u64().unwrap(), "{second:?}");
+}
+
 /// On `SIGTERM` the server takes no further request and answers those under way.
 #[test]
 fn a_stopping_server_answers_requests_under_way() {

@@ -8,7 +8,7 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
-use pikerag_engine::knowledge::{RunEvent, RunId, RunRecord};
+use pikerag_engine::knowledge::{OpenCall, RunEvent, RunId, RunRecord};
 use pikerag_engine::narrate::Language;
 use pikerag_engine::{AskRequest, AskResponse, Notice, RunUsd, TracedAnswer};
 use serde::Serialize;
@@ -49,6 +49,8 @@ pub(crate) enum AskEvent {
     Run(Begun),
     /// The next event of its trace.
     Event(Box<RunEvent>),
+    /// A model call has begun or ended: the calls that have no reply yet, the oldest first.
+    Calls(Vec<OpenCall>),
     /// The last event of a successful run: the result.
     Answer(Box<Asked>),
     /// The last event of a failed run: why it failed.
@@ -82,7 +84,8 @@ pub(crate) fn asked_of(app: &App, base: &str, came: &AskResponse) -> Asked {
 }
 
 /// Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
-/// of the trace as it happens, then `answer` or `problem`. Closing the connection stops the run.
+/// of the trace as it happens and the open model `calls` after each change, then `answer` or
+/// `problem`. Closing the connection stops the run.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
     request_body = AskRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
@@ -136,6 +139,7 @@ fn as_it_happens(
                         AskEvent::Run(Begun { run: id, question: question.text, method })
                     }
                     Some(Happened::Event(event)) => AskEvent::Event(event),
+                    Some(Happened::Calls(calls)) => AskEvent::Calls(calls),
                     Some(Happened::Ended(came)) => {
                         let last = match came.and_then(|came| answered(*came, Language::English)) {
                             Ok(came) => AskEvent::Answer(Box::new(asked_of(&app, &base, &came))),

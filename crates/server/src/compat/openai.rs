@@ -226,7 +226,7 @@ impl Streaming {
                             .to_string(),
                     ]
                 }
-                Some(Happened::Began(_)) => continue,
+                Some(Happened::Began(_) | Happened::Calls(_)) => continue,
                 Some(Happened::Event(event)) => match line(&event, self.language) {
                     Some(line) => {
                         let delta = json!({"reasoning_content": format!("{line}\n")});
