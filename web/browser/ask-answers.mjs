@@ -134,6 +134,9 @@ export function answersOf() {
     response.writeHead(200, { "content-type": "text/event-stream" });
     const stated = question.startsWith("And ") ? `${question} (of the crane)` : question;
     send("run", { run, question: stated, method });
+    if (question.includes("slow")) {
+      send("calls", [{ role: "answer", model: "stub", prompt_tokens: 3149, waited_ms: 2000, expected_ms: 40_000 }]);
+    }
     let events = traceOf(run, stated, method);
     if (question.includes("many")) {
       events = Array.from({ length: 40 }, (_, round) => events.slice(1, 7).map((event) => ({ ...event, ...(event.hop ? { hop: round + 1 } : {}) }))).flat().map((event, seq) => ({ ...event, seq, parent: seq || null }));

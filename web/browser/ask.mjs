@@ -119,10 +119,12 @@ async function leavesCitation(browser, url) {
   await page.context().close();
 }
 
-/** A running question can be stopped; a refusal is shown; an expensive question needs a confirmation. */
+/** A running question shows the call that it waits for, and can be stopped; a refusal is shown; an expensive question needs a confirmation. */
 async function ends(browser, url, made) {
   const page = await open(browser, url);
   await ask(page, "a slow one", { isWaitedFor: false });
+  await last(page).getByText("stub writes the answer").waitFor();
+  await last(page).getByText(/about 3,100 tokens to read · \d+ sec · usually about 40 sec/).waitFor();
   await last(page).getByText("Searches for").waitFor();
   await shoot(page, "under-way");
   await page.getByRole("button", { name: "Stop" }).click();

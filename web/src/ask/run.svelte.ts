@@ -2,6 +2,7 @@
 import { type Schemas, ProblemError, asProblem, call, isAbort, problemOf } from "../lib/api";
 import { events } from "../lib/events";
 import type { Answer, Change, Notice, RunEvent } from "../run/types";
+import { type OpenCall, openCallsAt } from "./waiting";
 
 export type AskBody = Schemas["AskRequest"];
 type AskEvent = Schemas["AskEvent"];
@@ -24,6 +25,8 @@ export class Run {
   id = $state<string | null>(null);
   state = $state<State>("running");
   events = $state.raw<RunEvent[]>([]);
+  /** The model calls without a reply, the oldest first. */
+  open = $state.raw<OpenCall[]>([]);
   answer = $state.raw<Answer | null>(null);
   spent = $state.raw<Schemas["Spent"] | null>(null);
   /** The paid US dollars; null if a price is unknown, or while the run goes on. */
@@ -80,10 +83,10 @@ export class Run {
     this.#stop?.abort();
   }
 
-  /** The number of model calls so far. */
+  /** The number of model calls so far, with those that have no reply yet. */
   get calls(): number {
     if (this.spent === null) {
-      return this.events.reduce((sum, event) => sum + (event.calls?.length ?? 0), 0);
+      return this.events.reduce((sum, event) => sum + (event.calls?.length ?? 0), this.open.length);
     }
     return Object.values(this.spent.by_role).reduce((sum, [calls]) => sum + calls, 0);
   }
@@ -121,7 +124,7 @@ export class Run {
       this.problem = isAbort(error) ? null : asProblem(error);
     }
     this.#flush();
-    this.ended = Date.now();
+    [this.open, this.ended] = [[], Date.now()];
   }
 
   #receive(event: AskEvent): void {
@@ -131,6 +134,10 @@ export class Run {
     } else if (event.event === "event") {
       this.#waiting.push(event.data);
       this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+    } else if (event.event === "calls") {
+      // A call that an event counts is no longer open.
+      this.#flush();
+      this.open = openCallsAt(event.data, Date.now());
     } else if (event.event === "answer") {
       const { answer, is_kept, notices, question, method, usd } = event.data;
       [this.answer, this.spent, this.paid] = [answer, answer.spent, usd.paid];

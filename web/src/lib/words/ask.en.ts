@@ -87,6 +87,16 @@ export const en = {
   },
   run: {
     running: "Working on it…",
+    tasks: {
+      atomize: "writes atomic questions", propose: "proposes sub-questions", select: "chooses a candidate", answer: "writes the answer", judge: "judges an answer",
+      summarize: "writes a summary", tag: "finds tags", describe: "describes a picture", classify: "finds the class of the question", know: "checks its own knowledge",
+      relevant: "checks whether a passage is relevant", decompose: "splits the question into parts", reason: "works on the next step", grade: "grades a step",
+      rewrite: "rewrites the question", extract: "extracts facts", look: "reads the passages found",
+    } satisfies Record<Schemas["Role"], string>,
+    waits: (model: string, task: string) => `${model} ${task}`,
+    toRead: (tokens: string) => `about ${tokens} tokens to read`,
+    usually: (time: string) => `usually about ${time}`,
+    moreCalls: (calls: number) => `and ${plural(calls, "more call")}`,
     calls: (calls: number) => plural(calls, "call"),
     tokens: (tokens: string) => `${tokens} tokens`,
     paid: (money: string) => `paid ${money}`,

@@ -130,6 +130,16 @@ export const zh: typeof en = {
   },
   run: {
     running: "正在处理…",
+    tasks: {
+      atomize: "编写原子问题", propose: "提出子问题", select: "选择候选", answer: "撰写回答", judge: "评判回答",
+      summarize: "撰写摘要", tag: "确定标签", describe: "描述图片", classify: "判断问题的类别", know: "检查自身知识",
+      relevant: "判断文本块是否相关", decompose: "分解问题", reason: "推理下一步", grade: "评定一个步骤",
+      rewrite: "改写问题", extract: "提取事实", look: "阅读找到的文本块",
+    },
+    waits: (model, task) => `${model} 正在${task}`,
+    toRead: (tokens) => `需读入约 ${tokens} 个 Token`,
+    usually: (time) => `通常约 ${time}`,
+    moreCalls: (calls) => `另有 ${n(calls)} 次调用`,
     calls: (calls) => `${n(calls)} 次调用`,
     tokens: (tokens) => `${tokens} 个 Token`,
     paid: (money) => `已付 ${money}`,
