@@ -135,7 +135,7 @@ export function answersOf() {
     const stated = question.startsWith("And ") ? `${question} (of the crane)` : question;
     send("run", { run, question: stated, method });
     if (question.includes("slow")) {
-      send("calls", [{ role: "answer", model: "stub", prompt_tokens: 3149, waited_ms: 2000, expected_ms: 40_000 }]);
+      send("calls", [{ role: "answer", model: "stub", passages: 9, prompt_tokens: 3149, waited_ms: 2000, expected_ms: 40_000 }]);
     }
     let events = traceOf(run, stated, method);
     if (question.includes("many")) {

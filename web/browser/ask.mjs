@@ -124,7 +124,7 @@ async function ends(browser, url, made) {
   const page = await open(browser, url);
   await ask(page, "a slow one", { isWaitedFor: false });
   await last(page).getByText("stub writes the answer").waitFor();
-  await last(page).getByText(/about 3,100 tokens to read · \d+ sec · usually about 40 sec/).waitFor();
+  await last(page).getByText(/9 passages, about 3,100 tokens to read · \d+ sec · usually about 40 sec/).waitFor();
   await last(page).getByText("Searches for").waitFor();
   await shoot(page, "under-way");
   await page.getByRole("button", { name: "Stop" }).click();

@@ -12,6 +12,8 @@ pub struct OpenCall {
     pub role: Role,
     /// The model, by its name in the settings.
     pub model: String,
+    /// The number of passages in the prompt.
+    pub passages: u64,
     /// About how many tokens the prompt has.
     pub prompt_tokens: u64,
     /// Milliseconds since the call began. Waits in line and for a busy endpoint count.

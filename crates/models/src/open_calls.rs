@@ -37,6 +37,7 @@ struct State {
 struct Begun {
     role: Role,
     model: String,
+    passages: u64,
     prompt_tokens: u64,
     at: Instant,
 }
@@ -68,6 +69,7 @@ impl OpenCalls {
         let shown = |call: &Begun| OpenCall {
             role: call.role,
             model: call.model.clone(),
+            passages: call.passages,
             prompt_tokens: call.prompt_tokens,
             waited_ms: millis(call.at.elapsed()),
             expected_ms: state.expected_ms(call),
@@ -95,8 +97,13 @@ impl OpenCalls {
     }
 
     fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
-        let (model, prompt_tokens) = (model.to_owned(), estimate_prompt(request));
-        let call = Begun { role: request.role, model, prompt_tokens, at: Instant::now() };
+        let call = Begun {
+            role: request.role,
+            model: model.to_owned(),
+            passages: request.origin.n_passages as u64,
+            prompt_tokens: estimate_prompt(request),
+            at: Instant::now(),
+        };
         let mut state = self.state();
         let id = state.begun;
         state.begun += 1;
@@ -257,14 +264,15 @@ mod tests {
     async fn a_call_is_open_until_its_reply_and_a_recorded_one_is_not() {
         let (chat, calls) = recorded();
         let mut changes = calls.changes();
-        let asked = request("What is measured?");
+        let mut asked = request("What is measured?");
+        asked.origin.n_passages = 9;
         let mut call = chat.complete(&asked);
         while calls.list().is_empty() {
             assert!(poll!(&mut call).is_pending());
         }
         let open = calls.list();
         assert_eq!((open.len(), open[0].role, open[0].model.as_str()), (1, Role::Answer, "fake"));
-        assert_eq!(open[0].prompt_tokens, estimate_prompt(&asked));
+        assert_eq!((open[0].passages, open[0].prompt_tokens), (9, estimate_prompt(&asked)));
         assert_eq!(open[0].expected_ms, None);
         assert!(changes.has_changed().unwrap());
         call.await.unwrap();

@@ -8,10 +8,9 @@ use crate::language::{Language, Words};
 pub fn waiting(calls: &[OpenCall]) -> Option<Words> {
     let (call, others) = calls.split_first()?;
     let (model, task) = (&call.model, task(call.role));
-    let tokens = two_digits(call.prompt_tokens);
     let mut parts = vec![
         Words::new(format!("{model} {}", task.english), format!("{model} 正在{}", task.chinese)),
-        Words::new(format!("about {tokens} tokens to read"), format!("需读入约 {tokens} 个 Token")),
+        size(call),
         times(call),
     ];
     match others.len() {
@@ -27,6 +26,20 @@ pub fn waiting(calls: &[OpenCall]) -> Option<Words> {
         parts.join(" · ")
     };
     Some(Words::new(line(Language::English), line(Language::Chinese)))
+}
+
+/// The passages and tokens of the prompt.
+fn size(call: &OpenCall) -> Words {
+    let tokens = two_digits(call.prompt_tokens);
+    let (english, chinese) = match call.passages {
+        0 => (String::new(), String::new()),
+        1 => ("1 passage, ".to_owned(), " 1 个文本块，".to_owned()),
+        more => (format!("{more} passages, "), format!(" {more} 个文本块，")),
+    };
+    Words::new(
+        format!("{english}about {tokens} tokens to read"),
+        format!("需读入{chinese}约 {tokens} 个 Token"),
+    )
 }
 
 /// The time so far, and the expected time if it is known.
@@ -90,26 +103,27 @@ mod tests {
 
     use super::*;
 
-    fn call(role: Role, waited_ms: u64, expected_ms: Option<u64>) -> OpenCall {
-        OpenCall { role, model: "qwen3-4b".to_owned(), prompt_tokens: 3149, waited_ms, expected_ms }
+    fn call(role: Role, passages: u64, waited_ms: u64, expected_ms: Option<u64>) -> OpenCall {
+        let model = "qwen3-4b".to_owned();
+        OpenCall { role, model, passages, prompt_tokens: 3149, waited_ms, expected_ms }
     }
 
     #[test]
     fn a_wait_has_the_model_the_task_and_the_times() {
-        let one = [call(Role::Answer, 12_300, Some(40_000))];
-        let several = [call(Role::Look, 150_000, None), one[0].clone(), one[0].clone()];
+        let one = [call(Role::Answer, 9, 12_300, Some(40_000))];
+        let several = [call(Role::Rewrite, 0, 150_000, None), one[0].clone(), one[0].clone()];
         let mut lines = Vec::new();
         for calls in [&one[..], &several[..], &several[..2]] {
             let Words { english, chinese } = waiting(calls).unwrap();
             lines.extend([english, chinese]);
         }
         insta::assert_snapshot!(lines.join("\n"), @r"
-        qwen3-4b writes the answer · about 3100 tokens to read · 12 s, usually about 40 s
-        qwen3-4b 正在撰写回答 · 需读入约 3100 个 Token · 已等 12 秒，通常约 40 秒
-        qwen3-4b reads the passages found · about 3100 tokens to read · 2 min 30 s · and 2 more calls
-        qwen3-4b 正在阅读找到的文本块 · 需读入约 3100 个 Token · 已等 2 分 30 秒 · 另有 2 次调用
-        qwen3-4b reads the passages found · about 3100 tokens to read · 2 min 30 s · and 1 more call
-        qwen3-4b 正在阅读找到的文本块 · 需读入约 3100 个 Token · 已等 2 分 30 秒 · 另有 1 次调用
+        qwen3-4b writes the answer · 9 passages, about 3100 tokens to read · 12 s, usually about 40 s
+        qwen3-4b 正在撰写回答 · 需读入 9 个文本块，约 3100 个 Token · 已等 12 秒，通常约 40 秒
+        qwen3-4b rewrites the question · about 3100 tokens to read · 2 min 30 s · and 2 more calls
+        qwen3-4b 正在改写问题 · 需读入约 3100 个 Token · 已等 2 分 30 秒 · 另有 2 次调用
+        qwen3-4b rewrites the question · about 3100 tokens to read · 2 min 30 s · and 1 more call
+        qwen3-4b 正在改写问题 · 需读入约 3100 个 Token · 已等 2 分 30 秒 · 另有 1 次调用
         ");
     }
 

@@ -11,6 +11,7 @@ use pikerag_knowledge::{
 use self::cut::{cut_at, is_cut_at, repeats_itself};
 use self::placeholders::Placeholders;
 use crate::foreign::quiet_prompt;
+use crate::passages::count_passages;
 use crate::read::Unreadable;
 
 /// Factor of the token limit for a second request, after the first reply was cut off.
@@ -207,6 +208,8 @@ struct CallOptions<'a> {
     limit: u32,
     tolerates_truncation: bool,
     hides_truncation: bool,
+    /// The number of passages among the inputs.
+    n_passages: usize,
 }
 
 impl<'a> CallOptions<'a> {
@@ -229,6 +232,7 @@ impl<'a> CallOptions<'a> {
             limit: prompt.max_tokens,
             tolerates_truncation: false,
             hides_truncation: false,
+            n_passages: 0,
         }
     }
 }
@@ -245,7 +249,8 @@ async fn exchange<R>(
     let read = |reply: &str| read(&placeholders.without(reply));
     let role = options.prompt.role;
     let limit = model.reply_tokens().unwrap_or(options.limit);
-    let mut options = CallOptions { limit, ..options.clone() };
+    let n_passages = inputs.iter().map(|(_, text)| count_passages(text)).max().unwrap_or_default();
+    let mut options = CallOptions { limit, n_passages, ..options.clone() };
     let mut first = send(model, &options, rendered.clone(), account).await;
     // A run of an earlier version is replayed.
     if let Err(AskError::Model { source: ModelError::NotRecorded { .. }, .. }) = &first
@@ -383,7 +388,11 @@ async fn send(
         schema: options.schema.clone(),
         sample: options.sample,
         logprobs: options.logprobs,
-        origin: CallOrigin { template: Some(prompt.template.into()), passages: Vec::new() },
+        origin: CallOrigin {
+            template: Some(prompt.template.into()),
+            n_passages: options.n_passages,
+            ..CallOrigin::default()
+        },
     };
     let reply = model
         .complete(&request)

@@ -22,6 +22,27 @@ pub fn numbered_passages<'a>(chunks: impl IntoIterator<Item = (usize, &'a Chunk)
     blocks.join("\n\n")
 }
 
+/// The number of passages in a text of [`numbered_passages`]: the longest series of growing numbers
+/// that begin a block. A numbered list in a passage adds to it only if it is the longer series.
+pub(crate) fn count_passages(text: &str) -> usize {
+    // The least last number of a series of each length.
+    let mut ends: Vec<usize> = Vec::new();
+    for number in text.split("\n\n").filter_map(block_number) {
+        let length = ends.partition_point(|end| *end < number);
+        match ends.get_mut(length) {
+            Some(end) => *end = number,
+            None => ends.push(number),
+        }
+    }
+    ends.len()
+}
+
+/// The number of a block that begins `[1] `.
+fn block_number(block: &str) -> Option<usize> {
+    let (number, _) = block.strip_prefix('[')?.split_once("] ")?;
+    number.parse().ok()
+}
+
 /// A chunk's own words; for a figure also a model's description, marked as such.
 pub fn shown_text(chunk: &Chunk) -> String {
     let own = quiet_headings(chunk.reading_text().trim());
@@ -76,6 +97,18 @@ mod tests {
         );
         chunk.kind = ChunkKind::Table;
         assert_eq!(passages([&chunk]), "[1] A\n[Figure 1]");
+    }
+
+    #[test]
+    fn passages_are_counted_whatever_their_text_and_their_numbers() {
+        let list = "As measured:\n\n[1] Smith 1999\n\n[40] Jones 2004";
+        let chunks = [1, 2, 3].map(|id| pikerag_doubles::chunk(id, "A", list));
+        assert_eq!(count_passages(&passages(&chunks)), 4, "the last list adds its last entry");
+        let chunks = [1, 2, 3].map(|id| pikerag_doubles::chunk(id, "A", "One.\n\nTwo."));
+        assert_eq!(count_passages(&passages(&chunks)), 3);
+        assert_eq!(count_passages(&numbered_passages([2, 5, 9].into_iter().zip(&chunks))), 3);
+        assert_eq!(count_passages("[not a number] What is measured?"), 0);
+        assert_eq!(count_passages(""), 0);
     }
 
     #[test]

@@ -345,7 +345,7 @@ async fn our_own_words_are_no_sign_of_a_document() {
         .to_string(),
         origin: CallOrigin {
             template: Some("Be brief.\n\n# Output format\nJSON".into()),
-            passages: Vec::new(),
+            ..CallOrigin::default()
         },
         ..call(key)
     };
@@ -434,7 +434,7 @@ async fn calls_made_of_an_earlier_version_are_forgotten() {
     let chunk_of = async |words: &str| base.matching_chunks(words, 1).await.unwrap()[0].item;
     let (secret, open) = (chunk_of("secret").await, chunk_of("open").await);
     let made_of = |key: &str, chunk| CallRecord {
-        origin: CallOrigin { template: None, passages: vec![chunk] },
+        origin: CallOrigin { passages: vec![chunk], ..CallOrigin::default() },
         ..call(key)
     };
     let calls = [made_of("secret", secret), made_of("open", open), call("reworded"), call("other")];

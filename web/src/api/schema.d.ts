@@ -3270,6 +3270,11 @@ export interface components {
             model: string;
             /**
              * Format: int64
+             * @description The number of passages in the prompt.
+             */
+            passages: number;
+            /**
+             * Format: int64
              * @description About how many tokens the prompt has.
              */
             prompt_tokens: number;

@@ -25,7 +25,7 @@ export function waitDetails(calls: OpenCall[], now: number): string {
   if (!call) {
     return "";
   }
-  const parts = [words.toRead(formatNumber(Number(call.prompt_tokens.toPrecision(2))))];
+  const parts = [words.toRead(call.passages, formatNumber(Number(call.prompt_tokens.toPrecision(2))))];
   const waited = wholeSeconds(now - call.since);
   if (0 < waited) {
     parts.push(formatDuration(waited));

@@ -143,6 +143,8 @@ pub struct CallOrigin {
     /// Chunks whose text the request contains, as far as the caller knows them. The base adds those
     /// that the call's run names.
     pub passages: Vec<ChunkId>,
+    /// The number of numbered passages in the prompt, to be shown while the call is open.
+    pub n_passages: usize,
 }
 
 /// Tokens used by one or many calls.

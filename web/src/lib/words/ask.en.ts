@@ -94,7 +94,7 @@ export const en = {
       rewrite: "rewrites the question", extract: "extracts facts", look: "reads the passages found",
     } satisfies Record<Schemas["Role"], string>,
     waits: (model: string, task: string) => `${model} ${task}`,
-    toRead: (tokens: string) => `about ${tokens} tokens to read`,
+    toRead: (passages: number, tokens: string) => `${passages === 0 ? "" : `${plural(passages, "passage")}, `}about ${tokens} tokens to read`,
     usually: (time: string) => `usually about ${time}`,
     moreCalls: (calls: number) => `and ${plural(calls, "more call")}`,
     calls: (calls: number) => plural(calls, "call"),

@@ -137,7 +137,7 @@ export const zh: typeof en = {
       rewrite: "改写问题", extract: "提取事实", look: "阅读找到的文本块",
     },
     waits: (model, task) => `${model} 正在${task}`,
-    toRead: (tokens) => `需读入约 ${tokens} 个 Token`,
+    toRead: (passages, tokens) => `需读入${passages === 0 ? "" : ` ${n(passages)} 个文本块，`}约 ${tokens} 个 Token`,
     usually: (time) => `通常约 ${time}`,
     moreCalls: (calls) => `另有 ${n(calls)} 次调用`,
     calls: (calls) => `${n(calls)} 次调用`,
