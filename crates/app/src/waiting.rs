@@ -17,23 +17,23 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// The line that is on the terminal now.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// The destination of everything that is no result.
+/// Whether a command shows the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Destination {
-    /// A person who watches.
-    Terminal,
-    /// A file or a program.
-    Pipe,
+pub(crate) enum WaitLine {
+    /// On a terminal.
+    Shown,
+    /// With `--json` or `--quiet`, and on a pipe.
+    Hidden,
 }
 
-/// Does the work, and shows the open calls on a terminal meanwhile. The line is gone afterwards.
+/// Does the work, and shows the open calls meanwhile. The line is gone afterwards.
 pub(crate) async fn show_while<T>(
-    destination: Destination,
+    line: WaitLine,
     calls: &OpenCalls,
     language: Language,
     work: impl Future<Output = T>,
 ) -> T {
-    if destination == Destination::Pipe {
+    if line == WaitLine::Hidden {
         return work.await;
     }
     let show = || set(waiting(&calls.list()).map(|words| words.of(language)).as_deref());
@@ -118,16 +118,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_receives_no_line_and_the_line_is_removed_at_the_end() {
+    async fn a_hidden_line_is_not_set_and_the_line_is_removed_at_the_end() {
         let is_shown = || LINE.lock().unwrap().is_some();
         let calls = OpenCalls::default();
-        let during = show_while(Destination::Pipe, &calls, Language::English, async { is_shown() });
+        let during = show_while(WaitLine::Hidden, &calls, Language::English, async { is_shown() });
         assert!(!during.await);
 
         set(Some("qwen3-4b writes the answer"));
         assert!(is_shown());
         assert_eq!(beside(|| 2), 2);
-        let work = show_while(Destination::Terminal, &calls, Language::English, async { 3 });
+        let work = show_while(WaitLine::Shown, &calls, Language::English, async { 3 });
         assert_eq!(work.await, 3);
         assert!(!is_shown());
     }

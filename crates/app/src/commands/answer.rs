@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render;
-use crate::waiting::{Destination, show_while};
+use crate::waiting::{WaitLine, show_while};
 
 pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> anyhow::Result<u8> {
     let (question, method) =
@@ -31,8 +31,8 @@ pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> a
     let request =
         AskRequest { question, method, class, level, filter, open_calls, ..AskRequest::default() };
     let asked = Box::pin(pikerag_engine::ask(session, &request));
-    let destination = destination(output, arguments);
-    let response = show_while(destination, &calls, output.language, asked).await?;
+    let line = if arguments.quiet { WaitLine::Hidden } else { wait_line(output) };
+    let response = show_while(line, &calls, output.language, asked).await?;
     if let Some(path) = &arguments.chart {
         draw(path, &response, output)?;
     }
@@ -51,11 +51,11 @@ pub(crate) async fn ask(session: &Session, output: Output, arguments: &Ask) -> a
     }
 }
 
-/// A wait is shown to a person who watches and asked for more than the answer.
-fn destination(output: Output, arguments: &Ask) -> Destination {
-    match !output.json && !arguments.quiet && stderr().is_terminal() {
-        true => Destination::Terminal,
-        false => Destination::Pipe,
+/// A wait is shown to people, not to programs.
+pub(super) fn wait_line(output: Output) -> WaitLine {
+    match !output.json && stderr().is_terminal() {
+        true => WaitLine::Shown,
+        false => WaitLine::Hidden,
     }
 }
 

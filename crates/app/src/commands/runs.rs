@@ -1,17 +1,21 @@
 //! Runs `runs`: lists, shows, replays, forks and compares earlier runs.
 
+use std::sync::Arc;
+
 use pikerag_engine::knowledge::{RunRecord, RunState};
 use pikerag_engine::narrate::Language;
+use pikerag_engine::parts::OpenCalls;
 use pikerag_engine::{
     AskRequest, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, Session,
     chinese_reason,
 };
 
-use super::answer::{Detail, conclude};
+use super::answer::{Detail, conclude, wait_line};
 use crate::cli::{Runs, RunsVerb};
 use crate::output::{Output, say, say_json};
 use crate::plain::one_line;
 use crate::render::{self, count, short};
+use crate::waiting::show_while;
 use crate::words;
 
 pub(crate) async fn runs(
@@ -29,18 +33,18 @@ pub(crate) async fn runs(
             conclude(session, output, Detail::Reasoning, response)
         }
         Some(RunsVerb::Fork(fork)) => {
+            let calls = Arc::new(OpenCalls::default());
+            let open_calls = Some(Arc::clone(&calls));
             let request = ForkRequest {
                 run: fork.run.clone(),
                 at: fork.at,
                 change: fork.otherwise.change(),
-                ask: AskRequest::default(),
+                ask: AskRequest { open_calls, ..AskRequest::default() },
             };
-            conclude(
-                session,
-                output,
-                Detail::Reasoning,
-                pikerag_engine::fork_run(session, &request).await?,
-            )
+            let forked = Box::pin(pikerag_engine::fork_run(session, &request));
+            let line = wait_line(output);
+            let response = show_while(line, &calls, output.language, forked).await?;
+            conclude(session, output, Detail::Reasoning, response)
         }
         Some(RunsVerb::Diff { first, second }) => {
             diff(output, &pikerag_engine::diff_runs(session, first, second).await?)
