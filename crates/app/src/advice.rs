@@ -1,6 +1,7 @@
 //! Says what to do about errors, notices and findings, with flags, commands and settings. Libraries only state facts.
 
 mod errors;
+mod files;
 #[cfg(test)]
 mod tests;
 
@@ -229,7 +230,7 @@ pub(crate) fn file(error: &FileError, language: Language) -> String {
         Language::English => error.to_string(),
         Language::Chinese => chinese_chain(error),
     };
-    with_advice(reason, errors::about_file(error), language)
+    with_advice(reason, files::about_file(error), language)
 }
 
 /// A fact, and what to do about it.

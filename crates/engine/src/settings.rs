@@ -10,6 +10,7 @@ mod environment;
 mod file;
 mod keys;
 mod local;
+mod parse;
 mod perspectives;
 mod places;
 mod providers;

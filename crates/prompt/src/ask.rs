@@ -13,6 +13,7 @@ use self::placeholders::Placeholders;
 use crate::foreign::quiet_prompt;
 use crate::passages::count_passages;
 use crate::read::Unreadable;
+use crate::reply::Reply;
 
 /// Factor of the token limit for a second request, after the first reply was cut off.
 const LIMIT_FACTOR: u32 = 4;
@@ -62,28 +63,6 @@ impl Prompt {
         environment
             .render_str(self.template, minijinja::Value::from_pairs(inputs))
             .map_err(|source| AskError::Template { role: self.role, source: Box::new(source) })
-    }
-}
-
-/// The type of a prompt's reply, and how to read it.
-pub trait Reply: Sized {
-    /// The schema that an endpoint may enforce; `None` for free text.
-    fn schema() -> Option<Schema>;
-
-    /// Reads a reply.
-    ///
-    /// # Errors
-    /// The requested values are missing; the repeated request shows the reason to the model.
-    fn read(reply: &str) -> Result<Self, Unreadable>;
-
-    /// Whether a truncated reply can be usable, as a verdict at its beginning is.
-    fn tolerates_truncation() -> bool {
-        false
-    }
-
-    /// Whether every prefix of a reply looks like a whole reply: true for prose, false for JSON.
-    fn hides_truncation() -> bool {
-        false
     }
 }
 

@@ -15,9 +15,10 @@ mod markup;
 mod passages;
 mod prose;
 mod read;
+mod reply;
 mod schema;
 
-pub use ask::{AskError, Prompt, Reply, ask, ask_about, ask_read, ask_sample, ask_scored};
+pub use ask::{AskError, Prompt, ask, ask_about, ask_read, ask_sample, ask_scored};
 pub use foreign::{Shown, quiet_headings, quiet_prompt, quiet_words};
 pub use graph::{entity_line, relation_line};
 pub use json::{Found, find_json};
@@ -27,4 +28,5 @@ pub use passages::{
 };
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};
+pub use reply::Reply;
 pub use schema::{at_most, closed, shape};

@@ -2,8 +2,8 @@
 
 use pikerag_knowledge::Schema;
 
-use crate::ask::Reply;
 use crate::read::{Unreadable, without_thinking};
+use crate::reply::Reply;
 
 /// A reply in plain words: without a thinking block or an enclosing code fence, and not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,15 +5,14 @@ use std::error::Error;
 use pikerag_engine::keys::KeysError;
 use pikerag_engine::knowledge::{DataError, ModelError, StoreError};
 use pikerag_engine::narrate::Words;
-use pikerag_engine::parts::{
-    BaseProblem, EvalError, FileError, RetrieveError, SolveError, TrainError,
-};
+use pikerag_engine::parts::{BaseProblem, EvalError, RetrieveError, SolveError, TrainError};
 use pikerag_engine::settings::SettingsError;
 use pikerag_engine::{
     EngineError, FeedbackError, Missing, Needed, NoWords, WeightsOf, chinese_chain, remedy,
 };
 use pikerag_server::ServeError;
 
+use super::files::about_file;
 use super::{out_of_reach, see_doctor};
 use crate::failure::{Caused, Failure};
 
@@ -27,34 +26,6 @@ pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
     let known = known.or_else(|| error.downcast_ref().map(|problem| Some(base(problem))));
     let known = known.or_else(|| error.downcast_ref().map(remedy));
     known.or_else(|| error.downcast_ref().map(model)).flatten()
-}
-
-pub(super) fn about_file(error: &FileError) -> Option<Words> {
-    let (english, chinese) = match error {
-        FileError::TooLarge { .. } => {
-            ("raise `limits.file_mib`, or split it", "请提高 `limits.file_mib`，或拆分文件")
-        }
-        FileError::TooSlow { .. } => (
-            "raise `limits.wall_seconds` if it is worth the wait",
-            "如值得等待，请提高 `limits.wall_seconds`",
-        ),
-        FileError::TooMuchWork { .. } => (
-            "raise `limits.cpu_seconds` if it is worth the wait",
-            "如值得等待，请提高 `limits.cpu_seconds`",
-        ),
-        FileError::TooMuchMemory { .. } | FileError::Unfolds { .. } => {
-            ("raise `limits.memory_mib`, or split it", "请提高 `limits.memory_mib`，或拆分文件")
-        }
-        FileError::EmptyFolder => {
-            ("hidden files and folders are skipped", "隐藏的文件和文件夹会被略过")
-        }
-        FileError::NotUtf8 => (
-            "rename it; `convmv -f gbk -t utf-8 --notest FILE` converts a name in GBK",
-            "请重命名；`convmv -f gbk -t utf-8 --notest 文件` 可转换 GBK 编码的文件名",
-        ),
-        _ => return None,
-    };
-    Some(Words::new(english, chinese))
 }
 
 /// The advice about a failure of the command line itself.

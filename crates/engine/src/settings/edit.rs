@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::file::parse;
+use super::parse::parse;
 
 /// The text with these names and values under `[chat]`; `None` if the result would not be settings
 /// with them. A commented `#: [chat]`, as `init` writes it, is uncommented.

@@ -18,10 +18,9 @@ use pikerag_models::{Batch, Cap, Endpoint};
 use super::check::check;
 use super::choice::choice;
 use super::endpoints::{chat, endpoint, prices};
-use super::file::{
-    ChatTable, EmbedKind, EmbedTable, RetrievalTable, SettingsFile, TagsTable, parse,
-};
+use super::file::{ChatTable, EmbedKind, EmbedTable, RetrievalTable, SettingsFile, TagsTable};
 use super::keys::fill_in;
+use super::parse::parse;
 use super::perspectives::perspectives;
 use super::places::weights;
 use super::rerank::rerank;

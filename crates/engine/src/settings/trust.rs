@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SettingsError;
 use super::environment::Environment;
-use super::file::{ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, SettingsFile, parse};
+use super::file::{ChatTable, EmbedKind, LimitsTable, MOST_PARSERS, SettingsFile};
 use super::local::LocalTable;
+use super::parse::parse;
 use super::runs::RunsTable;
 use super::server::ServerTable;
 

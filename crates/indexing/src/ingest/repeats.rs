@@ -27,7 +27,7 @@ const LONGEST: usize = 8 << 20;
 /// The most texts whose wording is kept for the next comparison.
 const KEPT: usize = 64;
 
-/// Lists the new files that repeat others, and the others that they repeat. If each text is to be
+/// Lists the new files that repeat others, and the others that they repeat. Where each text is
 /// indexed once, it deletes the data of the files that repeat. Runs before the stages, so that they
 /// process nothing twice.
 pub(super) async fn find_repeats(
