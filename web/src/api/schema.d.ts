@@ -1672,6 +1672,26 @@ export interface components {
              */
             usd: number;
         };
+        /** @description A file that would cost more than most others. */
+        CostlyFile: {
+            /** @description Calls to chat models. */
+            calls: number;
+            /** @description Its chunks. */
+            chunks: number;
+            /** @description Its name in the base. */
+            file: string;
+            /**
+             * Format: int64
+             * @description Bytes of its longest line, if that is too long for a line of text.
+             */
+            longest_line: number | null;
+            looks_like: components["schemas"]["OmittedKind"] | null;
+            /**
+             * Format: int64
+             * @description Tokens of these calls, and tokens to embed.
+             */
+            tokens: number;
+        };
         /** @description The coverage of a figure, and what was left out. */
         Coverage: {
             /** @description Fields with contradicting records of one thing; the first one is used. */
@@ -1904,8 +1924,12 @@ export interface components {
         };
         /** @description The estimated cost of indexing. */
         EstimateResponse: {
+            /** @description The files that would cost most, at most five, the most expensive one first. */
+            costliest: components["schemas"]["CostlyFile"][];
             /** @description Calls and tokens, in total and by role. */
             estimate: components["schemas"]["Estimate"];
+            /** @description Files and folders that would not be taken from the given folders, by kind. */
+            omitted: components["schemas"]["OmittedFiles"][];
             /**
              * Format: double
              * @description US dollars, if the prices are known.
@@ -2694,6 +2718,8 @@ export interface components {
             ][];
             /** @description All refused pieces. pikerag asks for them again on request. */
             refused: number;
+            /** @description New files that repeat another file, or that another file repeats. */
+            repeats?: components["schemas"]["RepeatedFile"][];
             /** @description Community reports written in this run, including sentences used in place of reports. */
             reports: number;
             /** @description Reasons why structures of earlier runs could not be updated. These structures stay unchanged. */
@@ -2736,6 +2762,13 @@ export interface components {
              *     them.
              */
             gone: string[];
+            /** @description Files and folders that were not taken from the given folders, by kind. */
+            omitted: components["schemas"]["OmittedFiles"][];
+            /**
+             * @description Files of the base that are not taken from the given folders any more, by kind. The base
+             *     still answers from them, and does not update them.
+             */
+            omitted_in_base: components["schemas"]["OmittedFiles"][];
             /** @description The files whose original bytes were stored. */
             originals: components["schemas"]["KeptOriginals"];
             /** @description Files deleted because they are gone from the given folders. */
@@ -3244,6 +3277,20 @@ export interface components {
             /** @description Whether the answer is streamed line by line; true by default. */
             stream?: boolean | null;
         };
+        /** @description The files and folders of a kind that `index` does not take from folders. */
+        OmittedFiles: {
+            /** @description Their number. A folder counts once, whatever it contains. */
+            count: number;
+            /** @description The first names, at most three. Names of folders end with `/`. */
+            examples: string[];
+            /** @description The kind. */
+            kind: components["schemas"]["OmittedKind"];
+        };
+        /**
+         * @description The kind of files that `index` does not take from a folder.
+         * @enum {string}
+         */
+        OmittedKind: "asset" | "font" | "drawing" | "minified" | "generated" | "lock-file" | "source-code" | "build-folder" | "ignored" | "excluded";
         /**
          * @description Whether a file exists.
          * @enum {string}
@@ -3868,6 +3915,17 @@ export interface components {
             /** @description Verified answers that contain it or rest on it. */
             verified: number;
         };
+        /** @description A file whose text repeats that of another file. */
+        RepeatedFile: {
+            /** @description The file. */
+            file: string;
+            /** @description Whether it is left out of the base. */
+            is_left_out: boolean;
+            /** @description Whether the other file contains all its words. If not, single words differ, and no figures. */
+            is_whole: boolean;
+            /** @description The file that it repeats. */
+            of: string;
+        };
         /** @description Texts to sort by their relevance to a query. */
         RerankBody: {
             /** @description Texts, or objects with a `text`. */
@@ -3880,6 +3938,13 @@ export interface components {
             return_documents?: boolean;
             /** @description The number of best texts to return; all by default. */
             top_n?: number | null;
+        };
+        /** @description A word of a question that no passage has, and a similar word of the documents. */
+        Respelling: {
+            /** @description The documents' word. */
+            to: string;
+            /** @description The word as the question has it. */
+            word: string;
         };
         /** @description The request that Dify sends. */
         RetrievalBody: {
@@ -4336,6 +4401,14 @@ export interface components {
         } | {
             /** @enum {string} */
             note: "no_tags";
+        } | {
+            /** @enum {string} */
+            note: "spelling_corrected";
+            words: components["schemas"]["Respelling"][];
+        } | {
+            /** @enum {string} */
+            note: "names_suggested";
+            words: components["schemas"]["Respelling"][];
         }) | string;
         /** @description A fact of ours, or words that somebody else wrote. */
         Statement_PlanStep: ({
@@ -4728,6 +4801,8 @@ export interface components {
             no_embedder_code: string | null;
             /** @description The same reason in Chinese. */
             no_embedder_zh: string | null;
+            /** @description Files of the base that indexing does not take from folders, by kind, as their names show. */
+            omitted_in_base: components["schemas"]["OmittedFiles"][];
             /** @description The original bytes that are stored. */
             originals: components["schemas"]["Originals"];
             /** @description The folder that names of files are relative to. */
