@@ -57,6 +57,7 @@ pub(super) const HEADINGS: [&str; 72] = [
     "reportsonparts",
     "resultsofthesteps",
     "resultssofar",
+    "samplequestions",
     "settledsofar",
     "subquestions",
     "table",
