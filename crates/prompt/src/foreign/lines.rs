@@ -7,7 +7,7 @@ use pikerag_language::is_invisible;
 
 /// Headings of pikerag's templates, letters and digits only. A test compares them with the
 /// templates.
-pub(super) const HEADINGS: [&str; 72] = [
+pub(super) const HEADINGS: [&str; 73] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
