@@ -69,7 +69,7 @@ pub fn endpoint_identity(endpoint: &Endpoint) -> String {
 /// [`ModelError::Unsupported`], naming the setting that is wrong. Nothing is sent.
 pub fn chat_stack(
     calls: &CallContext,
-    endpoint: Endpoint,
+    endpoint: &Endpoint,
     params: &StackParams,
 ) -> Result<Arc<dyn ChatModel>, ModelError> {
     let quirks = Arc::clone(&params.upstream.quirks);
@@ -77,11 +77,11 @@ pub fn chat_stack(
         Some(server) => {
             let (own, server) = (endpoint.clone(), Arc::clone(server));
             let model = HostedChat::new(own, &calls.transport, server, quirks);
-            wrapped(calls, &endpoint, model, params)
+            wrapped(calls, endpoint, model, params)
         }
         None => {
             let model = OpenAiChat::new(endpoint.clone(), &calls.transport)?.with_quirks(quirks);
-            wrapped(calls, &endpoint, model, params)
+            wrapped(calls, endpoint, model, params)
         }
     })
 }

@@ -103,7 +103,11 @@ mod tests {
     fn passages_are_counted_whatever_their_text_and_their_numbers() {
         let list = "As measured:\n\n[1] Smith 1999\n\n[40] Jones 2004";
         let chunks = [1, 2, 3].map(|id| pikerag_doubles::chunk(id, "A", list));
-        assert_eq!(count_passages(&passages(&chunks)), 3, "a passage cannot begin a block of its own");
+        assert_eq!(
+            count_passages(&passages(&chunks)),
+            3,
+            "a passage cannot begin a block of its own"
+        );
         let chunks = [1, 2, 3].map(|id| pikerag_doubles::chunk(id, "A", "One.\n\nTwo."));
         assert_eq!(count_passages(&passages(&chunks)), 3);
         assert_eq!(count_passages(&numbered_passages([2, 5, 9].into_iter().zip(&chunks))), 3);

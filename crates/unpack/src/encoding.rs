@@ -181,14 +181,14 @@ fn has_rare_syllables(bytes: &[u8]) -> bool {
 fn is_short_chinese(bytes: &[u8]) -> bool {
     let (mut frequent, mut rare) = (0usize, 0usize);
     let mut rest = bytes;
-    while let [lead, tail @ ..] = rest {
-        rest = tail;
-        if lead.is_ascii() {
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        if first.is_ascii() {
             continue;
         }
-        let [trail, tail @ ..] = rest else { return false };
-        rest = tail;
-        let is_frequent = (0xb0..=0xd7).contains(lead) && 0xa1 <= *trail;
+        let [second, behind @ ..] = rest else { return false };
+        rest = behind;
+        let is_frequent = (0xb0..=0xd7).contains(first) && 0xa1 <= *second;
         *(if is_frequent { &mut frequent } else { &mut rare }) += 1;
     }
     frequent + rare < SHORT

@@ -162,6 +162,7 @@ pub fn memory(name: &str, file_bytes: u64, context_tokens: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::Path;
 
     use super::*;
     use crate::open_models::ModelFolder;
@@ -182,7 +183,7 @@ mod tests {
                 Source::Hub { url } => assert!(
                     url.starts_with("https://")
                         && url.contains("/resolve/main/")
-                        && url.ends_with(".gguf"),
+                        && Path::new(url).extension().is_some_and(|it| it == "gguf"),
                     "{url}"
                 ),
                 Source::Packages { name, pieces, .. } => {

@@ -29,7 +29,7 @@ pub(super) fn models(
         });
         let upstream = upstreams.of(&chat.endpoint, limits);
         let params = StackParams { upstream, retry: chat.retry, server };
-        chat_stack(calls, chat.endpoint.clone(), &params)
+        chat_stack(calls, &chat.endpoint, &params)
     };
     let mut built: Vec<(&Arc<ChatSettings>, Arc<dyn ChatModel>)> = Vec::new();
     let mut models = Models { certainty: settings.methods.certainty, ..Models::default() };
