@@ -35,7 +35,7 @@ pub use numerals::{chinese_digit, chinese_number, is_numeral, narrow, number};
 pub use quantities::quantity;
 pub use regex::Regex;
 pub use sentences::sentences;
-pub use spelling::typing_errors;
+pub use spelling::{is_mistyped, most_errors, typing_errors};
 pub use stop::is_stop_word;
 pub use tokens::estimate_tokens;
 pub use words::{content_words, query_terms, stem, terms, words};

@@ -32,6 +32,33 @@ pub fn typing_errors(typed: &str, meant: &str, most: usize) -> Option<usize> {
     last.last().copied().filter(|errors| *errors <= most)
 }
 
+/// The typing errors that a word of this length may have: two from eight letters on, else one. With two,
+/// *father* would become *further*.
+pub fn most_errors(typed: &str) -> usize {
+    if 8 <= typed.len() { 2 } else { 1 }
+}
+
+/// Whether `typed` is `meant` with typing errors rather than another word, both in small letters. Another
+/// ending (*supervises* and *supervisor*) is no error. One letter for another is one in short words only
+/// between vowels, because *park* is no mistyped *part*.
+pub fn is_mistyped(typed: &str, meant: &str) -> bool {
+    let most = most_errors(typed);
+    let pairs = || typed.chars().zip(meant.chars());
+    let replaced: Vec<(char, char)> = pairs().filter(|(own, other)| own != other).collect();
+    let is_vowel = |c: char| "aeiouy".contains(c);
+    match typing_errors(typed, meant, most) {
+        None | Some(0) => false,
+        Some(1) if most == 1 && typed.len() == meant.len() && replaced.len() == 1 => {
+            5 <= typed.len() && replaced.iter().all(|(a, b)| is_vowel(*a) && is_vowel(*b))
+        }
+        Some(1) => true,
+        Some(_) => {
+            let shared = pairs().take_while(|(own, other)| own == other).count();
+            shared + 3 < typed.len().max(meant.len())
+        }
+    }
+}
+
 fn begin_alike(one: &str, other: &str) -> bool {
     let first_two = |word: &str| {
         let mut letters = word.chars();
@@ -50,6 +77,32 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn other_words_and_endings_are_not_mistyped() {
+        for (typed, meant) in [
+            ("daly", "daily"),
+            ("meels", "meals"),
+            ("suppleir", "supplier"),
+            ("alowance", "allowance"),
+            ("recieved", "received"),
+            ("insurence", "insurance"),
+        ] {
+            assert!(is_mistyped(typed, meant), "{typed} {meant}");
+        }
+        for (typed, meant) in [
+            ("supervises", "supervisor"),
+            ("vacation", "vat"),
+            ("leftover", "left"),
+            ("park", "part"),
+            ("house", "horse"),
+            ("lost", "list"),
+            ("father", "further"),
+            ("meals", "meals"),
+        ] {
+            assert!(!is_mistyped(typed, meant), "{typed} {meant}");
+        }
+    }
 
     #[test]
     fn each_typing_error_counts_once() {

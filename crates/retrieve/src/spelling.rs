@@ -2,18 +2,18 @@
 
 use pikerag_knowledge::Respelling;
 use pikerag_language::fold::{Token, tokens};
-use pikerag_language::{is_chinese, is_stop_word, stem, typing_errors};
+use pikerag_language::{is_chinese, is_mistyped, is_stop_word, most_errors, stem, typing_errors};
 
 use crate::finder::{Finder, RetrieveError};
 use crate::synonyms::declared;
 
 /// The fewest letters of a word that is corrected.
 const SHORTEST: usize = 4;
-/// Words of at least this many letters may have two typing errors, shorter ones have one: with two,
-/// *father* would become *further*.
-const LONG: usize = 8;
 /// Words of one question that are looked up, at most: each look-up reads all terms of the base.
 const LOOKED_UP: usize = 6;
+/// Up to one of so many words stays as it is: the others find the passages, and everyday words that no
+/// document has (*stuff*) resemble other ones (*staff*).
+const FEW: usize = 3;
 /// Similar terms of which a word of the documents is looked for, at most.
 const TRIED: usize = 4;
 /// Words that ask or say what to do. Documents rarely have them, and they are no typing errors.
@@ -57,7 +57,7 @@ const ASKING: [&str; 34] = [
 /// The words of a question that no chunk has, with the most similar words of the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spelling {
-    /// Mistyped words.
+    /// Mistyped words; empty if at most a third of the question's words are.
     pub corrected: Vec<Respelling>,
     /// Names, which may be right: the documents' name is only suggested.
     pub suggested: Vec<Respelling>,
@@ -76,6 +76,7 @@ pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, Retr
     if typed.is_empty() {
         return Ok(spelling);
     }
+    let words = typed.len();
     let stems: Vec<String> = typed.iter().map(|(_, token)| stem(&token.folded)).collect();
     let counts = finder.base.term_counts(&stems).await?;
     let mut unknown: Vec<(usize, &Token<'_>)> =
@@ -98,6 +99,9 @@ pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, Retr
         if !list.iter().any(|held| held.word == word) {
             list.push(Respelling { word, to });
         }
+    }
+    if spelling.corrected.len() * FEW <= words {
+        spelling.corrected.clear();
     }
     Ok(spelling)
 }
@@ -137,12 +141,16 @@ fn is_word(query: &str, token: &Token<'_>) -> bool {
 
 /// The word of the documents that the fewest typing errors turn into this one.
 async fn nearest(finder: Finder<'_>, typed: &str) -> Result<Option<String>, RetrieveError> {
-    let most = if typed.len() < LONG { 1 } else { 2 };
-    let similar = finder.base.similar_terms(&stem(typed), most).await?;
+    let similar = finder.base.similar_terms(&stem(typed), most_errors(typed)).await?;
     for similar in similar.into_iter().take(TRIED) {
         let Some(chunk) = finder.base.chunks(&[similar.first]).await?.pop() else { continue };
         let text = format!("{}\n{}", chunk.full_title(), chunk.searched_text());
-        if let Some(word) = word_with(&text, &similar.term, typed) {
+        let Some(word) = word_with(&text, &similar.term, typed) else { continue };
+        // *Meels* and *meal* differ in their ending, too; *reefer* and *reference* have like stems alone.
+        let is_other_form = typed.len().abs_diff(word.len()) <= 2;
+        if is_mistyped(typed, &word.to_lowercase())
+            || (is_other_form && is_mistyped(&stem(typed), &similar.term))
+        {
             return Ok(Some(word));
         }
     }
