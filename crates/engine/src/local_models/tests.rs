@@ -63,7 +63,7 @@ async fn group(server: &LocalServer) -> Option<i32> {
 /// has waited for would still be members of its group.
 async fn is_gone(base_url: &str) -> bool {
     let address = base_url.trim_start_matches("http://").trim_end_matches("/v1");
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if TcpStream::connect(address).is_err() {
             return true;
         }

@@ -12,7 +12,7 @@ use crate::openai::Transport;
 use crate::secret::Secret;
 
 /// A server on this machine answers within this time, or is not there.
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 20_000 } else { 300 });
 /// The usual ports; Ollama's is that of `OLLAMA_HOST`. `LocalAI` shares llama.cpp's.
 const PORTS: [(u16, &str); 4] =
     [(1234, "LM Studio"), (8080, "llama.cpp or LocalAI"), (8000, "vLLM"), (1337, "Jan")];
