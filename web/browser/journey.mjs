@@ -45,8 +45,12 @@ async function begins(page, server) {
 
 async function asks(page, words, question, method) {
   if (method) {
-    await page.locator("button.picker").first().click();
-    await page.getByLabel(words.methods.search).fill(method);
+    const picker = page.locator("button.picker").first();
+    const search = page.getByLabel(words.methods.search);
+    await picker.click();
+    // A forecast that comes meanwhile can move the button from under the click.
+    await search.waitFor({ timeout: 10_000 }).catch(() => picker.click());
+    await search.fill(method);
     await page.getByRole("button", { name: new RegExp(`^${method}\\b`) }).first().click();
   }
   await page.locator("[data-main-input]").fill(question);
