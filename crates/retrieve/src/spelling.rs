@@ -11,8 +11,8 @@ use crate::synonyms::declared;
 const SHORTEST: usize = 4;
 /// Words of one question that are looked up, at most: each look-up reads all terms of the base.
 const LOOKED_UP: usize = 6;
-/// Up to one of so many words stays as it is: the others find the passages, and everyday words that no
-/// document has (*stuff*) resemble other ones (*staff*).
+/// A question keeps its words unless more than one in this number is mistyped: the others find the
+/// passages, and everyday words that no document has (*stuff*) resemble other ones (*staff*).
 const FEW: usize = 3;
 /// Similar terms of which a word of the documents is looked for, at most.
 const TRIED: usize = 4;
