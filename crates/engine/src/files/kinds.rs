@@ -78,6 +78,8 @@ const FOLDERS: &str = "__pycache__ bower_components jspm_packages node_modules";
 const FOLDER_ENDINGS: [&str; 2] = [".dist-info", ".egg-info"];
 /// Files that mark their folder as the result of a build.
 const MARKS: [&str; 2] = ["CMakeCache.txt", "pyvenv.cfg"];
+/// The folder of a Sphinx site with copies of the pages' sources, and the file beside it.
+const SPHINX: (&str, &str) = ("_sources", "searchindex.js");
 /// The mark of a cache, with the first bytes that its specification demands.
 const CACHE_MARK: (&str, &[u8]) = ("CACHEDIR.TAG", b"Signature: 8a477f597d28d172789f06886806bc55");
 
@@ -181,7 +183,10 @@ pub(super) fn is_build_folder(folder: &Path) -> bool {
     if name.is_some_and(is_build_folder_name) {
         return true;
     }
-    MARKS.iter().any(|mark| folder.join(mark).is_file()) || is_cache(folder)
+    let (copies, mark) = SPHINX;
+    // Sphinx copies the sources of its pages beside them.
+    let are_copies = name == Some(copies) && folder.with_file_name(mark).is_file();
+    are_copies || MARKS.iter().any(|mark| folder.join(mark).is_file()) || is_cache(folder)
 }
 
 fn is_cache(folder: &Path) -> bool {
@@ -292,6 +297,9 @@ mod tests {
         assert!(folder("pikerag-1.0.dist-info", "METADATA", b"a"));
         assert!(folder("environment", "pyvenv.cfg", b"home = /usr"));
         assert!(folder("target", mark, signature));
+        assert!(!folder("_sources", "page.rst.txt", b"a"));
+        std::fs::write(top.path().join("searchindex.js"), "x").unwrap();
+        assert!(folder("_sources", "page.rst.txt", b"a"));
         assert!(!folder("target2", mark, b"notes about a cache of the target folder, in words"));
         assert!(!folder("build", "report.md", b"a"));
         assert!(!folder("vendor", "price-list.csv", b"a"));
