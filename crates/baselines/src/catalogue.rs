@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use futures::future::{BoxFuture, Either, select};
 use pikerag_knowledge::telemetry::TRACED;
-use pikerag_knowledge::{Answer, AtomKind, Question, Structure};
+use pikerag_knowledge::{Answer, AtomKind, Question, Role, Structure};
 use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument, info, info_span};
@@ -245,8 +245,9 @@ async fn solve_respelled(
     method: Method,
     tags: TagUse,
 ) -> Result<Answer, SolveError> {
-    // `pike` finds a verified answer by the question as it was asked.
-    let is_searched = 0 < method.cost().most_chunks
+    // A model understands typing errors. `pike` finds a verified answer by the question as it was asked.
+    let is_searched = ports.models.of(Role::Answer).is_none()
+        && 0 < method.cost().most_chunks
         && !(matches!(method, Method::Pike(_)) && Recall::on(ports, question).await?.is_some());
     let respelled = match is_searched {
         true => in_documents_spelling(ports, run, question).await?,

@@ -1,6 +1,6 @@
 //! Searches for the documents' words in place of mistyped ones, if no model answers.
 
-use pikerag_knowledge::{Answer, Event, Note, Question, Respelling, Role, Statement, WrittenBy};
+use pikerag_knowledge::{Answer, Event, Note, Question, Respelling, Statement, WrittenBy};
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_retrieve::{Spelling, respelled};
 
@@ -8,16 +8,13 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 /// The question with the documents' words for its mistyped ones beside it, as the words to search
-/// for; `None` without mistyped words, or if a model answers: it understands typing errors. Traces
-/// the words, and names that the documents have in another spelling.
+/// for; `None` without mistyped words. Traces the words, and names that the documents have in another
+/// spelling.
 pub async fn in_documents_spelling(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
 ) -> Result<Option<Question>, SolveError> {
-    if ports.models.of(Role::Answer).is_some() {
-        return Ok(None);
-    }
     let Spelling { corrected, suggested } = respelled(ports.finder(), question.query()).await?;
     if !suggested.is_empty() {
         run.push(Event::Noted { note: Note::NamesSuggested { words: suggested }.into() });
