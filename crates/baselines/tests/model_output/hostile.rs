@@ -182,12 +182,16 @@ async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
     let engine: Arc<dyn QueryEngine> = Arc::new(pikerag_store::Tables);
     let class = Some(TaskClass::Quantitative);
     let params = pike::Params { structured: 20, ..pike::Params::default() };
-    for injection in INJECTIONS.iter().take(6) {
-        let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
-        // Rules count two rows, the model all three: it chooses between the readings.
-        let readings = (pike::Params { class, ..params }, TWO_READINGS);
-        let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
-        for (params, asked) in [figure, readings, steps] {
+    // A number of the question that no reading has makes the choice needless, so these have none.
+    let numberless = INJECTIONS.iter().filter(|text| !text.contains(char::is_numeric));
+    for (injection, numberless) in INJECTIONS.iter().take(6).zip(numberless) {
+        let figure =
+            (pike::Params { class, ..params }, "How many Cranes did Maker build?", injection);
+        // Rules count two rows, the model all three: it chooses between the readings. Where rules are not
+        // certain, it judges its own.
+        let readings = (pike::Params { class, ..params }, TWO_READINGS, numberless);
+        let asked = "Who built the Crane of Maker, and why does it lift forty tons?";
+        for (params, asked, injection) in [figure, readings, (params, asked, injection)] {
             let models = ChatModels::one(Arc::new(chat)).into();
             let tables = Tables { engine: Some(Arc::clone(&engine)), ..Tables::default() };
             let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, models) };
@@ -413,11 +417,11 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         // In turns: a plan that works, none, and one with unknown names. The readings of a question can
         // only differ where the plan works.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let nth = match asked.contains(TWO_READINGS) {
-            true => 0,
-            false => ASKED.fetch_add(1, Ordering::Relaxed) % 3,
+        let (nth, table) = match asked.contains(TWO_READINGS) {
+            true => (0, Some("docfleet")),
+            false => (ASKED.fetch_add(1, Ordering::Relaxed) % 3, tables.split(' ').nth(2)),
         };
-        let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
+        let table = table.filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         reply["sql"] = json!(if nth == 1 { String::new() } else { statement });
     }
