@@ -29,4 +29,4 @@ pub use passages::{
 pub use prose::{Prose, YesNo};
 pub use read::{Unreadable, index, list_items, object, text, texts, without_thinking};
 pub use reply::Reply;
-pub use schema::{at_most, closed, shape};
+pub use schema::{at_most, closed, or_null, shape};
