@@ -885,7 +885,10 @@ async fn the_paper_has_neither_backup_nor_fallback() {
         (Role::Answer, &[VARNSUND]),
     ]);
     ask("kar3", BORN, &chat).await;
-    assert!(prompts(&chat)[1].contains("\"enough\": true or false"));
+    let select = &prompts(&chat)[1];
+    assert!(select.contains("\"enough\": true or false"));
+    assert!(select.contains("if it is not enough but no line helps"), "{select}");
+    assert!(select.contains(" or null}"), "{select}");
 }
 
 /// "Enough" from the selector, with or without a choice, differs from "nothing helps". Before

@@ -1,5 +1,7 @@
 //! Selects the candidate that helps most, or none: `S_atom`, `LLM(q, Cᵗ⁻¹, P) = (q̂, q_kl, d_k)` (KAR³ eq. 6).
 
+use std::collections::HashSet;
+
 use pikerag_knowledge::{Candidate, ChatModel, Chunk, Context, Question, Role, Schema};
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, at_most, index, numbered, object, quiet_headings,
@@ -45,7 +47,8 @@ pub struct Choice<'a> {
     pub chunks: &'a [Chunk],
     /// What it sees of each.
     pub selector: Selector,
-    /// Whether it may report that the context is enough; the paper's prompt (§A.7) makes it choose.
+    /// Whether it may report that the context is enough, or that nothing helps. The paper's selector chooses, or
+    /// gives none where it needs nothing more (Algorithm 1, line 5).
     pub may_end: bool,
 }
 
@@ -63,27 +66,24 @@ pub async fn select(
     let Choice { candidates, chunks, selector, may_end } = choice;
     let known = shown_context(context);
     let asked = quiet_headings(&question.text);
-    let (prompt, list) = match selector {
-        Selector::ByAtom => {
-            let shown: Vec<String> = candidates.iter().map(shown).collect();
-            (&BY_ATOM, numbered(shown.iter().map(String::as_str)))
-        }
+    let (prompt, shown): (_, Vec<String>) = match selector {
+        Selector::ByAtom => (&BY_ATOM, candidates.iter().map(shown).collect()),
         Selector::ByChunk => {
-            let shown: Vec<String> = chunks
-                .iter()
-                .map(|chunk| {
-                    format!("Title: {}. Content: {}", chunk.full_title(), chunk.reading_text())
-                })
-                .collect();
-            (&BY_CHUNK, numbered(shown.iter().map(String::as_str)))
+            let shown = chunks.iter().map(|chunk| {
+                format!("Title: {}. Content: {}", chunk.full_title(), chunk.reading_text())
+            });
+            (&BY_CHUNK, shown.collect())
         }
     };
-    let count = candidates.len().to_string();
+    let list = numbered(shown.iter().map(String::as_str));
+    let (distinct, count) = (each_once(&list), candidates.len().to_string());
     let inputs = [
         ("may_end", if may_end { "yes" } else { "" }),
         ("count", count.as_str()),
         ("context", known.as_str()),
+        // Earlier texts of the prompts list equal candidates twice.
         ("candidates", list.as_str()),
+        ("distinct", distinct.as_str()),
         ("question", asked.as_str()),
     ];
     let account = &mut run.account;
@@ -107,6 +107,14 @@ pub async fn select(
         index: selection.index.filter(|index| *index < candidates.len()),
         ..selection
     }))
+}
+
+/// A numbered list without the lines whose text, case aside, an earlier line has. The numbers stay.
+fn each_once(list: &str) -> String {
+    let mut seen = HashSet::new();
+    let text = |line: &str| line.split_once(". ").map_or(line, |(_, text)| text).to_lowercase();
+    let lines = list.lines().filter(|line| seen.insert(text(line)));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// An atom by its text; a passage without one is marked as a passage.
@@ -173,6 +181,15 @@ mod tests {
         assert_eq!(read(r#"{"question_idx": 2}"#), Ok((Some(1), None)));
         assert_eq!(read(r#"{"enough": "yes", "question_idx": null}"#), Ok((None, Some(true))));
         assert_eq!(read(r#"{"enough": false, "question_idx": null}"#), Ok((None, Some(false))));
+    }
+
+    #[test]
+    fn equal_candidates_are_listed_once_and_numbers_stay() {
+        let list =
+            "1. Who built it?\n2. Passage: Crane: It lifts. …\n3. who built it?\n4. Who owns it?";
+        let distinct = "1. Who built it?\n2. Passage: Crane: It lifts. …\n4. Who owns it?";
+        assert_eq!(each_once(list), distinct);
+        assert_eq!(each_once(""), "");
     }
 
     #[test]
