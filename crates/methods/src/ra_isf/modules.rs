@@ -56,7 +56,7 @@ pub fn know_reply(knows: bool) -> String {
 
 /// The reply of `M_rel` about one passage as a model writes it. Its reason stays empty, because labels have none.
 pub fn relevant_reply(is_relevant: bool) -> String {
-    let numbers = if is_relevant { "[1]" } else { "null" };
+    let numbers = if is_relevant { "[1]" } else { "[]" };
     format!("{{\"thinking\": \"\", \"paragraph_idx\": {numbers}}}")
 }
 
