@@ -66,23 +66,27 @@ pub async fn select(
     let Choice { candidates, chunks, selector, may_end } = choice;
     let known = shown_context(context);
     let asked = quiet_headings(&question.text);
-    let (prompt, shown): (_, Vec<String>) = match selector {
-        Selector::ByAtom => (&BY_ATOM, candidates.iter().map(shown).collect()),
+    let listed = |lines: Vec<String>| numbered(lines.iter().map(String::as_str));
+    // Earlier texts of the prompts list equal candidates twice, and sentences without their titles.
+    let (prompt, earlier, list) = match selector {
+        Selector::ByAtom => {
+            let earlier = listed(candidates.iter().map(shown_earlier).collect());
+            (&BY_ATOM, earlier, listed(candidates.iter().map(shown).collect()))
+        }
         Selector::ByChunk => {
             let shown = chunks.iter().map(|chunk| {
                 format!("Title: {}. Content: {}", chunk.full_title(), chunk.reading_text())
             });
-            (&BY_CHUNK, shown.collect())
+            let list = listed(shown.collect());
+            (&BY_CHUNK, list.clone(), list)
         }
     };
-    let list = numbered(shown.iter().map(String::as_str));
     let (distinct, count) = (each_once(&list), candidates.len().to_string());
     let inputs = [
         ("may_end", if may_end { "yes" } else { "" }),
         ("count", count.as_str()),
         ("context", known.as_str()),
-        // Earlier texts of the prompts list equal candidates twice.
-        ("candidates", list.as_str()),
+        ("candidates", earlier.as_str()),
         ("distinct", distinct.as_str()),
         ("question", asked.as_str()),
     ];
@@ -117,8 +121,24 @@ fn each_once(list: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// An atom by its text; a passage without one is marked as a passage.
+/// A question by its text, a sentence with the title of its passage. A passage without an atom is marked as a passage; its
+/// title is not repeated as its heading.
 fn shown(candidate: &Candidate) -> String {
+    let Candidate { atom, text, title, .. } = candidate;
+    let is_mark = |c: char| matches!(c, '#' | ':' | ' ');
+    if atom.is_some() {
+        let sentence = text.trim_start_matches(is_mark);
+        let is_clear = text.ends_with(['?', '？']) || sentence.contains(title.as_str());
+        return if is_clear { sentence.to_owned() } else { format!("{sentence} [{title}]") };
+    }
+    let begin = text.strip_prefix(title.as_str()).unwrap_or(text).trim_start_matches(is_mark);
+    let heading = title.rsplit(" › ").next().unwrap_or_default();
+    let begin = begin.strip_prefix(heading).unwrap_or(begin).trim_start();
+    format!("Passage: {title}: {begin} …")
+}
+
+/// As earlier texts of the prompt show a candidate: an atom by its text, a passage by title and heading.
+fn shown_earlier(candidate: &Candidate) -> String {
     match candidate.atom {
         Some(_) => candidate.text.clone(),
         None => format!("Passage: {} …", candidate.text),
@@ -171,6 +191,10 @@ fn schema(key: &str, may_end: bool) -> Schema {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use pikerag_knowledge::{AtomId, ChunkId, Via};
+
     use super::*;
 
     #[test]
@@ -181,6 +205,30 @@ mod tests {
         assert_eq!(read(r#"{"question_idx": 2}"#), Ok((Some(1), None)));
         assert_eq!(read(r#"{"enough": "yes", "question_idx": null}"#), Ok((None, Some(true))));
         assert_eq!(read(r#"{"enough": false, "question_idx": null}"#), Ok((None, Some(false))));
+    }
+
+    #[test]
+    fn sentences_have_titles_and_passages_no_heading_twice() {
+        let of = |atom: Option<u64>, text: &str, title: &str| {
+            shown(&Candidate {
+                atom: atom.map(AtomId),
+                text: text.to_owned(),
+                chunk: ChunkId(1),
+                title: title.to_owned(),
+                via: Via::Atoms,
+                proposal: String::new(),
+                score: 1.0,
+                parts: BTreeMap::new(),
+            })
+        };
+        let (who, died) = ("Who built it?", "He died in 1685.");
+        assert_eq!(of(Some(1), who, "KX-40"), who);
+        assert_eq!(of(Some(1), died, "Charles II"), "He died in 1685. [Charles II]");
+        assert_eq!(of(Some(1), "# KX-40", "KX-40"), "KX-40");
+        let begin = "KX-40 › In service: ## In service Cranes are listed";
+        let passage = of(None, begin, "KX-40 › In service");
+        assert_eq!(passage, "Passage: KX-40 › In service: Cranes are listed …");
+        assert_eq!(of(None, "Tea: It is hot.", "Tea"), "Passage: Tea: It is hot. …");
     }
 
     #[test]
