@@ -95,7 +95,7 @@ async fn each_step_sees_the_gathered_chunks() {
     assert_eq!(in_steps, [by_step(1), by_step(2), by_step(3)]);
     assert_eq!(1 + shown(&prompts[3], "# Context"), held.len());
     insta::assert_snapshot!(section(&prompts[3], "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     The KX-40 crane was designed by Ilse Brandt.
     Ilse Brandt was born in Varnsund.
     So the answer is: Varnsund.

@@ -262,7 +262,7 @@ async fn an_empty_end_is_read_instead() {
     ");
     let last = prompts(&chat).pop().unwrap();
     insta::assert_snapshot!(section(&last, "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     Follow up: Who designed the KX-40 crane?
     Intermediate answer: Ilse Brandt
     ");
