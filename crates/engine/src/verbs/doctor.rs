@@ -223,6 +223,7 @@ async fn check_chat(session: &Session) -> DoctorFinding {
         temperature: 0.0,
         max_tokens: 16,
         schema: None,
+        prompt: None,
         sample: 0,
         logprobs: false,
         origin: CallOrigin::default(),

@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
 
 const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
-const BY_CHUNK: Prompt = Prompt { template: include_str!("prompts/select_chunk.md"), ..BY_ATOM };
+const BY_CHUNK: Prompt = BY_ATOM.with_template(include_str!("prompts/select_chunk.md"));
 
 /// What a selector sees of a candidate (KAR³ Table 3, "Atomic Selector").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,200 @@
+//! Ties a template to the settings of its call, and to the texts that pikerag asked with before.
+
+use pikerag_knowledge::Role;
+
+use super::AskError;
+use crate::foreign::quiet_prompt;
+
+/// A template with the settings of its call; it is kept next to the step that uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Prompt {
+    /// The purpose of the call: settings choose a model by it, and traces and bills show it.
+    pub role: Role,
+    /// A `minijinja` template; an undefined variable is an error.
+    pub template: &'static str,
+    /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
+    pub temperature: f32,
+    /// The most tokens of the reply, unless a setting replaces it ([`ChatModel::reply_tokens`]).
+    ///
+    /// [`ChatModel::reply_tokens`]: pikerag_knowledge::ChatModel::reply_tokens
+    pub max_tokens: u32,
+    /// The limits that earlier versions of pikerag asked with: their recorded replies serve replays.
+    pub former_max_tokens: &'static [u32],
+    /// Private, so that no prompt takes it over from another together with its settings.
+    earlier: Earlier,
+}
+
+/// The texts of a prompt before the current one.
+#[derive(Clone, Copy, Debug)]
+struct Earlier {
+    /// `CRATE/TEMPLATE`, as in `methods/look`; empty without earlier texts.
+    name: &'static str,
+    /// Version 1 first.
+    texts: &'static [&'static str],
+    /// The last version for which an input had another text, today's text and that text, by version.
+    inputs: &'static [(u32, &'static str, &'static str)],
+}
+
+impl Earlier {
+    const NONE: Self = Self { name: "", texts: &[], inputs: &[] };
+}
+
+impl Prompt {
+    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
+    pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
+        Prompt {
+            role,
+            template,
+            temperature: 0.0,
+            max_tokens,
+            former_max_tokens: &[],
+            earlier: Earlier::NONE,
+        }
+    }
+
+    /// The same prompt at another temperature.
+    #[must_use]
+    pub const fn at(self, temperature: f32) -> Prompt {
+        Prompt { temperature, ..self }
+    }
+
+    /// Another prompt with the same settings, and without this one's earlier texts.
+    #[must_use]
+    pub const fn with_template(self, template: &'static str) -> Prompt {
+        Prompt { template, earlier: Earlier::NONE, ..self }
+    }
+
+    /// The same prompt, whose limit was another one in earlier versions of pikerag.
+    #[must_use]
+    pub const fn formerly(self, max_tokens: &'static [u32]) -> Prompt {
+        Prompt { former_max_tokens: max_tokens, ..self }
+    }
+
+    /// The same prompt with the texts that shipped before, version 1 first. Kept runs are replayed
+    /// with the text of their time, so each text must find its variables among today's inputs.
+    /// `name` is `CRATE/TEMPLATE`, as in `methods/look`; calls record it with the version.
+    #[must_use]
+    pub const fn with_earlier(self, name: &'static str, texts: &'static [&'static str]) -> Prompt {
+        Prompt { earlier: Earlier { name, texts, ..self.earlier }, ..self }
+    }
+
+    /// The same prompt, some inputs of which are constant texts that were changed, too: the last
+    /// version with the former text, today's text, the former text; in the order of versions.
+    #[must_use]
+    pub const fn with_earlier_inputs(
+        self,
+        inputs: &'static [(u32, &'static str, &'static str)],
+    ) -> Prompt {
+        Prompt { earlier: Earlier { inputs, ..self.earlier }, ..self }
+    }
+
+    /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
+    /// a token of a chat template, an invisible character, or a line that begins with `#`.
+    ///
+    /// # Errors
+    /// The template does not compile or names a variable that is missing from `inputs`.
+    pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
+        self.current().render(inputs)
+    }
+
+    /// The version that new calls send.
+    pub(super) fn current(&self) -> Version<'_> {
+        let number = self.earlier.texts.len() as u32 + 1;
+        Version { prompt: self, number, template: self.template }
+    }
+
+    /// All versions, the current one first.
+    pub(super) fn versions(&self) -> Vec<Version<'_>> {
+        let texts = (1..).zip(self.earlier.texts);
+        let earlier = texts.map(|(number, &template)| Version { prompt: self, number, template });
+        let mut versions: Vec<Version<'_>> = earlier.collect();
+        versions.push(self.current());
+        versions.reverse();
+        versions
+    }
+}
+
+/// One text of a prompt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version<'a> {
+    prompt: &'a Prompt,
+    /// From 1.
+    number: u32,
+    pub(super) template: &'static str,
+}
+
+impl Version<'_> {
+    /// What a call records: `methods/look.2`; nothing for the first version.
+    pub(super) fn label(&self) -> Option<String> {
+        (1 < self.number).then(|| format!("{}.{}", self.prompt.earlier.name, self.number))
+    }
+
+    /// See [`Prompt::render`].
+    pub(super) fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
+        let mut environment = minijinja::Environment::new();
+        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+        let inputs =
+            inputs.iter().map(|(name, text)| (*name, quiet_prompt(self.of_its_time(text))));
+        environment.render_str(self.template, minijinja::Value::from_pairs(inputs)).map_err(
+            |source| AskError::Template { role: self.prompt.role, source: Box::new(source) },
+        )
+    }
+
+    /// The text that an input had when this version was sent.
+    fn of_its_time<'t>(&self, input: &'t str) -> &'t str {
+        for &(last, now, former) in self.prompt.earlier.inputs {
+            if self.number <= last && input == now {
+                return former;
+            }
+            // Demonstrations are passed without their last line break.
+            if self.number <= last && input == now.trim_end() {
+                return former.trim_end();
+            }
+        }
+        input
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROMPT: Prompt = Prompt::new(Role::Answer, "Third: {{ thing }}. {{ form }}", 9)
+        .with_earlier("prompt/colour", &["First: {{ thing }}. {{ form }}", "Second: {{ thing }}."])
+        .with_earlier_inputs(&[(1, "In a word.", "Briefly.")]);
+
+    fn rendered(prompt: &Prompt, form: &str) -> Vec<String> {
+        let inputs = [("thing", "the sea"), ("form", form)];
+        let lines = prompt
+            .versions()
+            .into_iter()
+            .map(|version| format!("{:?} {}", version.label(), version.render(&inputs).unwrap()));
+        lines.collect()
+    }
+
+    #[test]
+    fn each_version_has_its_text_and_its_inputs() {
+        assert_eq!(
+            rendered(&PROMPT, "In a word."),
+            [
+                r#"Some("prompt/colour.3") Third: the sea. In a word."#,
+                r#"Some("prompt/colour.2") Second: the sea."#,
+                "None First: the sea. Briefly.",
+            ]
+        );
+        assert_eq!(rendered(&PROMPT, "At length.")[2], "None First: the sea. At length.");
+        assert_eq!(PROMPT.render(&[("thing", "x"), ("form", "y")]).unwrap(), "Third: x. y");
+    }
+
+    #[test]
+    fn an_input_without_its_last_line_break_stays_so() {
+        let prompt = PROMPT.with_earlier_inputs(&[(1, "In a word.\n", "Briefly.\n")]);
+        assert_eq!(rendered(&prompt, "In a word.")[2], "None First: the sea. Briefly.");
+    }
+
+    #[test]
+    fn another_prompt_with_the_same_settings_has_no_earlier_texts() {
+        let other = PROMPT.with_template("Other: {{ thing }}");
+        assert_eq!(rendered(&other, ""), ["None Other: the sea"]);
+    }
+}
