@@ -131,7 +131,7 @@ fn with_text_kept(tree: &Tree, files: &Tree, path: &str, version: u32) -> Vec<(S
                 "{rust}: add `include_str!(\"{earlier}\")` to the end of the list in `.with_earlier(\"{name}\", …)`"
             ),
             None => println!(
-                "{rust}: give the text to its prompt: `.with_earlier_inputs(&[({version}, TODAY, include_str!(\"{earlier}\"))])`"
+                "{rust}: give the text to its prompt: `.with_earlier_inputs(&[&[(TODAY, include_str!(\"{earlier}\"))]])`"
             ),
         }
     }

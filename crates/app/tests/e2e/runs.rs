@@ -283,8 +283,8 @@ fn unusable_replies_are_requested_again_and_the_old_run_replays_unchanged() {
     assert_eq!(talker.received().chats, 0);
 }
 
-/// A run of a later pikerag may have used a prompt that this one does not have: replays and forks
-/// behind it name it; forks before it need it not.
+/// A run of a later pikerag may have used a prompt that this one does not have. Replays, and forks
+/// after its call, name it; forks before its call do not need it.
 #[test]
 fn a_replay_names_a_prompt_that_only_a_later_version_has() {
     let talker = Talker::start();

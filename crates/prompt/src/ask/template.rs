@@ -31,9 +31,12 @@ struct Earlier {
     name: &'static str,
     /// Version 1 first.
     texts: &'static [&'static str],
-    /// The last version for which an input had another text, today's text and that text, by version.
-    inputs: &'static [(u32, &'static str, &'static str)],
+    /// For each earlier time, the constant inputs that had another text.
+    inputs: &'static [Constants],
 }
+
+/// Constant inputs: today's text of each, and an earlier one.
+type Constants = &'static [(&'static str, &'static str)];
 
 impl Earlier {
     const NONE: Self = Self { name: "", texts: &[], inputs: &[] };
@@ -78,12 +81,13 @@ impl Prompt {
         Prompt { earlier: Earlier { name, texts, ..self.earlier }, ..self }
     }
 
-    /// The same prompt, some inputs of which are constant texts that were changed, too: the last
-    /// version with the former text, today's text, the former text; in the order of versions.
+    /// The same prompt, some inputs of which are constant texts that were changed, such as
+    /// demonstrations: for each earlier time, pairs of today's text and the text then. A replay
+    /// tries them with each text of the prompt.
     #[must_use]
     pub const fn with_earlier_inputs(
         self,
-        inputs: &'static [(u32, &'static str, &'static str)],
+        inputs: &'static [&'static [(&'static str, &'static str)]],
     ) -> Prompt {
         Prompt { earlier: Earlier { inputs, ..self.earlier }, ..self }
     }
@@ -100,16 +104,21 @@ impl Prompt {
     /// The version that new calls send.
     pub(super) fn current(&self) -> Version<'_> {
         let number = self.earlier.texts.len() as u32 + 1;
-        Version { prompt: self, number, template: self.template }
+        Version { prompt: self, number, template: self.template, former: &[] }
     }
 
-    /// All versions, the current one first.
+    /// All versions, the current one first; each with today's constant inputs, then with earlier ones.
     pub(super) fn versions(&self) -> Vec<Version<'_>> {
-        let texts = (1..).zip(self.earlier.texts);
-        let earlier = texts.map(|(number, &template)| Version { prompt: self, number, template });
-        let mut versions: Vec<Version<'_>> = earlier.collect();
-        versions.push(self.current());
-        versions.reverse();
+        let current = self.current();
+        let mut texts = vec![(current.number, self.template)];
+        texts.extend((1..current.number).zip(self.earlier.texts.iter().copied()).rev());
+        let mut versions = Vec::new();
+        for (number, template) in texts {
+            versions.push(Version { number, template, ..current });
+            for &former in self.earlier.inputs {
+                versions.push(Version { number, template, former, ..current });
+            }
+        }
         versions
     }
 }
@@ -121,6 +130,7 @@ pub(super) struct Version<'a> {
     /// From 1.
     number: u32,
     pub(super) template: &'static str,
+    former: Constants,
 }
 
 impl Version<'_> {
@@ -140,14 +150,14 @@ impl Version<'_> {
         )
     }
 
-    /// The text that an input had when this version was sent.
+    /// The text that an input had then.
     fn of_its_time<'t>(&self, input: &'t str) -> &'t str {
-        for &(last, now, former) in self.prompt.earlier.inputs {
-            if self.number <= last && input == now {
+        for &(now, former) in self.former {
+            if input == now {
                 return former;
             }
             // Demonstrations are passed without their last line break.
-            if self.number <= last && input == now.trim_end() {
+            if input == now.trim_end() {
                 return former.trim_end();
             }
         }
@@ -160,41 +170,47 @@ mod tests {
     use super::*;
 
     const PROMPT: Prompt = Prompt::new(Role::Answer, "Third: {{ thing }}. {{ form }}", 9)
-        .with_earlier("prompt/colour", &["First: {{ thing }}. {{ form }}", "Second: {{ thing }}."])
-        .with_earlier_inputs(&[(1, "In a word.", "Briefly.")]);
+        .with_earlier("prompt/colour", &["First: {{ thing }}. {{ form }}", "Second: {{ thing }}."]);
 
     fn rendered(prompt: &Prompt, form: &str) -> Vec<String> {
         let inputs = [("thing", "the sea"), ("form", form)];
-        let lines = prompt
-            .versions()
-            .into_iter()
-            .map(|version| format!("{:?} {}", version.label(), version.render(&inputs).unwrap()));
-        lines.collect()
+        let mut lines = Vec::new();
+        for version in prompt.versions() {
+            let label = version.label().unwrap_or_default();
+            lines.push(format!("{label}: {}", version.render(&inputs).unwrap()));
+        }
+        lines
     }
 
     #[test]
-    fn each_version_has_its_text_and_its_inputs() {
+    fn each_version_has_its_text_and_the_latest_comes_first() {
         assert_eq!(
-            rendered(&PROMPT, "In a word."),
+            rendered(&PROMPT, "Briefly."),
             [
-                r#"Some("prompt/colour.3") Third: the sea. In a word."#,
-                r#"Some("prompt/colour.2") Second: the sea."#,
-                "None First: the sea. Briefly.",
+                "prompt/colour.3: Third: the sea. Briefly.",
+                "prompt/colour.2: Second: the sea.",
+                ": First: the sea. Briefly.",
             ]
         );
-        assert_eq!(rendered(&PROMPT, "At length.")[2], "None First: the sea. At length.");
         assert_eq!(PROMPT.render(&[("thing", "x"), ("form", "y")]).unwrap(), "Third: x. y");
+        let only = Prompt::new(Role::Answer, "{{ thing }}", 9);
+        assert_eq!(rendered(&only, ""), [": the sea"]);
     }
 
+    /// An input without its last line break stays so.
     #[test]
-    fn an_input_without_its_last_line_break_stays_so() {
-        let prompt = PROMPT.with_earlier_inputs(&[(1, "In a word.\n", "Briefly.\n")]);
-        assert_eq!(rendered(&prompt, "In a word.")[2], "None First: the sea. Briefly.");
+    fn constant_inputs_are_tried_as_they_are_and_as_they_were() {
+        let prompt = Prompt::new(Role::Answer, "{{ thing }}: {{ form }}", 9)
+            .with_earlier_inputs(&[&[("Now.\n", "Then.\n")], &[("Now.\n", "Long ago.\n")]]);
+        let lines = [": the sea: Now.", ": the sea: Then.", ": the sea: Long ago."];
+        assert_eq!(rendered(&prompt, "Now."), lines);
+        assert_eq!(rendered(&prompt, "Other."), [": the sea: Other."; 3]);
+        assert_eq!(prompt.render(&[("thing", "x"), ("form", "Now.")]).unwrap(), "x: Now.");
     }
 
     #[test]
     fn another_prompt_with_the_same_settings_has_no_earlier_texts() {
         let other = PROMPT.with_template("Other: {{ thing }}");
-        assert_eq!(rendered(&other, ""), ["None Other: the sea"]);
+        assert_eq!(rendered(&other, ""), [": Other: the sea"]);
     }
 }
