@@ -164,8 +164,6 @@ fn stem(file: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::bail;
-
     use super::*;
 
     const LOOK: &str = "crates/a/src/prompts/look.md";

@@ -16,10 +16,10 @@ pub fn has_version(label: &str) -> bool {
 fn named(line: &str) -> Option<(String, u32)> {
     let mut columns = line.split(' ').skip(1);
     let (version, path) = (columns.next()?.parse().ok()?, columns.next()?);
-    let (krate, rest) = path.strip_prefix("crates/")?.split_once('/')?;
+    let (package, rest) = path.strip_prefix("crates/")?.split_once('/')?;
     let (folder, file) = rest.rsplit_once('/')?;
     let template = file.strip_suffix(".md")?;
-    (!folder.ends_with("/earlier")).then(|| (format!("{krate}/{template}"), version))
+    (!folder.ends_with("/earlier")).then(|| (format!("{package}/{template}"), version))
 }
 
 #[cfg(test)]
