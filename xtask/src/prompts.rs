@@ -65,7 +65,8 @@ fn listed(tree: &Tree, mut lock: Lock) -> Result<Tree> {
 fn amended(tree: &Tree, mut lock: Lock) -> Tree {
     add_unlisted(tree, &mut lock);
     for (path, locked) in &mut lock.0 {
-        if let Some(text) = tree.get(path) {
+        // The text of an earlier version never changes.
+        if let Some(text) = tree.get(path).filter(|_| !is_earlier(path)) {
             *locked = Locked::new(text, locked.version);
         }
     }
