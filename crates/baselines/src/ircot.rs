@@ -15,7 +15,8 @@ use pikerag_methods::retrieval::{RetrievalParams, look_up};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024)
+    .with_earlier("baselines/ircot", &[include_str!("prompts/earlier/ircot.1.md")]);
 const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
 
 /// The condition under which the model may stop without a sentence, for earlier texts of the prompt, which replays send.

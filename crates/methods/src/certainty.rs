@@ -34,7 +34,8 @@ impl Sure {
     }
 }
 
-const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024);
+const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024)
+    .with_earlier("methods/grade", &[include_str!("prompts/earlier/grade.1.md")]);
 
 /// Asks for a reply in plain words, and how sure the model is of it; `None` where the reply stayed empty.
 ///

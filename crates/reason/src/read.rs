@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::Claim;
 use crate::form::how_to_answer;
 
-const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048);
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048)
+    .with_earlier("reason/answer", &[include_str!("prompts/earlier/answer.1.md")]);
 
 /// The model's reply, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,12 +13,23 @@ use super::{Knowledge, TEMPERATURE};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const REASON: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024).at(TEMPERATURE);
+const REASON: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024)
+    .with_earlier("methods/crp_reason", &[include_str!("../prompts/earlier/crp_reason.1.md")])
+    .at(TEMPERATURE);
 const CONCLUDE: Prompt =
-    Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024).at(TEMPERATURE);
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024)
+        .with_earlier(
+            "methods/crp_conclude",
+            &[include_str!("../prompts/earlier/crp_conclude.1.md")],
+        )
+        .at(TEMPERATURE);
 const ABSTRACT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024).at(TEMPERATURE);
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024)
+        .with_earlier(
+            "methods/crp_abstract",
+            &[include_str!("../prompts/earlier/crp_abstract.1.md")],
+        )
+        .at(TEMPERATURE);
 
 /// A path with the knowledge of its nodes.
 pub(super) struct Steps<'a> {

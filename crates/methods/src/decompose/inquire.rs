@@ -17,7 +17,8 @@ use serde_json::{Value as Json, json};
 use crate::run::Run;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600)
+    .with_earlier("methods/inquire", &[include_str!("prompts/earlier/inquire.1.md")]);
 /// Values of a field that are shown, at most.
 const SHOWN: usize = 8;
 /// Characters of one of them, at most.
@@ -97,10 +98,6 @@ impl Reply for QueryReply {
                 "ahead": or_null(ahead)
             }),
         ))
-    }
-
-    fn former_schemas() -> Vec<Option<Schema>> {
-        vec![None]
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

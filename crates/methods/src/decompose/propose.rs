@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::run::Run;
 use crate::verdict::THINKING;
 
-const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024)
+    .with_earlier("methods/propose", &[include_str!("prompts/earlier/propose.1.md")]);
 
 /// How many proposals a round may bring (KAR³ Table 3, "Query Proposer").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]

@@ -14,8 +14,11 @@ use crate::decompose::propose::shown_context;
 use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
 
-const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024);
-const BY_CHUNK: Prompt = BY_ATOM.with_template(include_str!("prompts/select_chunk.md"));
+const BY_ATOM: Prompt = Prompt::new(Role::Select, include_str!("prompts/select_atom.md"), 1024)
+    .with_earlier("methods/select_atom", &[include_str!("prompts/earlier/select_atom.1.md")]);
+const BY_CHUNK: Prompt = BY_ATOM
+    .with_template(include_str!("prompts/select_chunk.md"))
+    .with_earlier("methods/select_chunk", &[include_str!("prompts/earlier/select_chunk.1.md")]);
 
 /// What a selector sees of a candidate (KAR³ Table 3, "Atomic Selector").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,12 +11,24 @@ use crate::decompose::SubQuestions;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024);
+const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024)
+    .with_earlier("methods/ra_isf_know", &[include_str!("../prompts/earlier/ra_isf_know.1.md")]);
 const RELEVANT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("../prompts/ra_isf_relevant.md"), 1024);
-const SUFFICIENT: Prompt = RELEVANT.with_template(include_str!("../prompts/ra_isf_sufficient.md"));
+    Prompt::new(Role::Relevant, include_str!("../prompts/ra_isf_relevant.md"), 1024).with_earlier(
+        "methods/ra_isf_relevant",
+        &[include_str!("../prompts/earlier/ra_isf_relevant.1.md")],
+    );
+const SUFFICIENT: Prompt =
+    RELEVANT.with_template(include_str!("../prompts/ra_isf_sufficient.md")).with_earlier(
+        "methods/ra_isf_sufficient",
+        &[include_str!("../prompts/earlier/ra_isf_sufficient.1.md")],
+    );
 const DECOMPOSE: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../prompts/ra_isf_decompose.md"), 1024);
+    Prompt::new(Role::Decompose, include_str!("../prompts/ra_isf_decompose.md"), 1024)
+        .with_earlier(
+            "methods/ra_isf_decompose",
+            &[include_str!("../prompts/earlier/ra_isf_decompose.1.md")],
+        );
 
 /// The text of a passage, as `M_rel` receives it.
 pub fn passage_text(chunk: &Chunk) -> String {

@@ -17,7 +17,8 @@ use serde_json::{Value as Json, json};
 
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/alike.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/alike.md"), 1024)
+    .with_earlier("methods/alike", &[include_str!("../prompts/earlier/alike.1.md")]);
 /// Values of a field that are compared, at most.
 const VALUES: usize = 100;
 /// Characters of a value that are shown.
@@ -211,10 +212,6 @@ impl Reply for AlikeReply {
         let same = json!({"type": "array", "items": numbers});
         let field = closed(json!({"field": {"type": "string"}, "same": same}));
         Some(shape("alike", json!({"fields": {"type": "array", "items": field}})))
-    }
-
-    fn former_schemas() -> Vec<Option<Schema>> {
-        vec![None]
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

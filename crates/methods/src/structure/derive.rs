@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/structure.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/structure.md"), 1024)
+    .with_earlier("methods/structure", &[include_str!("../prompts/earlier/structure.1.md")]);
 /// Fields of a schema, at most.
 const FIELDS: usize = 8;
 /// Words that passages are chosen by, at most.
@@ -104,10 +105,6 @@ impl Reply for StructureReply {
                 "searches": words(SEARCHES)
             }),
         ))
-    }
-
-    fn former_schemas() -> Vec<Option<Schema>> {
-        vec![None]
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -9,7 +9,10 @@ use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600);
+    Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600).with_earlier(
+        "methods/perspectives",
+        &[include_str!("../../prompts/earlier/perspectives.1.md")],
+    );
 /// General perspectives, for the agents to which a model's reply gives none.
 const USUAL: [(&str, &str); 8] = [
     ("people who do the work", "what they need, what hinders them, what they would do otherwise"),
