@@ -67,7 +67,7 @@ pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, BearerList, CallOrigin, CallRecord,
     CallRef, ChargeEnd, ChatModel, ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList,
     ChunkResults, ChunkSet, ChunkTags, ChunksOf, Claim, CommunityReport, CorpusReader,
-    CorpusWriter, CountedVectors, DataTables, DataWriter, Embedder, ExtractBy, FileMark,
+    CorpusWriter, CountedVectors, DataTables, DataWriter, DraftField, Embedder, ExtractBy, FileMark,
     FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, JobBill, JobFile,
     JobKind, JobQuery, JobRecord, JobState, Jobs, Kept, Key, KeyCharge, KeyParams, KeyStore,
     KeyUse, KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, LeftBehind, LinkKind,

@@ -4,8 +4,8 @@ mod cut;
 mod placeholders;
 
 use pikerag_knowledge::{
-    Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
-    ModelError, Role, Schema, TokenLogprob,
+    Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, DraftField, FinishReason,
+    Message, ModelError, Role, Schema, TokenLogprob,
 };
 
 use self::cut::{cut_at, is_cut_at, repeats_itself};
@@ -31,12 +31,21 @@ pub struct Prompt {
     pub max_tokens: u32,
     /// The limit that an earlier version asked with: its recorded replies serve replays.
     pub former_max_tokens: Option<u32>,
+    /// The text that people see while the model writes it; `None` unless the reply is a final answer.
+    pub draft: Option<DraftField>,
 }
 
 impl Prompt {
     /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
     pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
-        Prompt { role, template, temperature: 0.0, max_tokens, former_max_tokens: None }
+        Prompt {
+            role,
+            template,
+            temperature: 0.0,
+            max_tokens,
+            former_max_tokens: None,
+            draft: None,
+        }
     }
 
     /// The same prompt at another temperature.
@@ -49,6 +58,18 @@ impl Prompt {
     #[must_use]
     pub const fn formerly(self, max_tokens: u32) -> Prompt {
         Prompt { former_max_tokens: Some(max_tokens), ..self }
+    }
+
+    /// The same prompt, whose reply is a final answer: people see its field `answer` while it is written.
+    #[must_use]
+    pub const fn answering(self) -> Prompt {
+        Prompt { draft: Some(DraftField { name: "answer", only_if: None }), ..self }
+    }
+
+    /// The same prompt, whose reply is a final answer if its field `only_if` is true.
+    #[must_use]
+    pub const fn answering_if(self, only_if: &'static str) -> Prompt {
+        Prompt { draft: Some(DraftField { name: "answer", only_if: Some(only_if) }), ..self }
     }
 
     /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
@@ -370,6 +391,7 @@ async fn send(
         origin: CallOrigin {
             template: Some(prompt.template.into()),
             n_passages: options.n_passages,
+            draft: prompt.draft,
             ..CallOrigin::default()
         },
     };

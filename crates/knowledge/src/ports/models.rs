@@ -145,6 +145,19 @@ pub struct CallOrigin {
     pub passages: Vec<ChunkId>,
     /// The number of numbered passages in the prompt, to be shown while the call is open.
     pub n_passages: usize,
+    /// Where the reply has the text of the final answer, so that it is shown while the model
+    /// writes. `None` for a call that does not write the final answer.
+    pub draft: Option<DraftField>,
+}
+
+/// The field of a JSON reply that is shown to people while the model writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftField {
+    /// Its key in the outermost object; the value is a string.
+    pub name: &'static str,
+    /// A key that must be `true` before it, for replies that may need another call; `None` for
+    /// replies that always hold the answer.
+    pub only_if: Option<&'static str>,
 }
 
 /// Tokens used by one or many calls.

@@ -29,7 +29,8 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024);
-const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048);
+const WHOLE: Prompt =
+    Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048).answering();
 /// Tokens of passages in one call.
 const BATCH: u64 = 1500;
 /// Points of a part, and sentences that are quoted without a model, at most.

@@ -18,7 +18,7 @@ use crate::recall::numbers;
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200);
+    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200).answering();
 
 /// The answer of a plan whose steps are done; at least one has a result.
 ///
