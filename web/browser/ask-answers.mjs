@@ -136,6 +136,8 @@ export function answersOf() {
     send("run", { run, question: stated, method });
     if (question.includes("slow")) {
       send("calls", [{ role: "answer", model: "stub", passages: 9, prompt_tokens: 3149, waited_ms: 2000, expected_ms: 40_000 }]);
+      send("draft", { begins: true, text: "The lining is " });
+      send("draft", { begins: false, text: `replaced ${HOSTILE}` });
     }
     let events = traceOf(run, stated, method);
     if (question.includes("many")) {
