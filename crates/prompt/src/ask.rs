@@ -2,90 +2,22 @@
 
 mod cut;
 mod placeholders;
+mod template;
 
 use pikerag_knowledge::{
-    Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, DraftField, FinishReason,
-    Message, ModelError, Role, Schema, TokenLogprob,
+    Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
+    ModelError, Role, Schema, TokenLogprob,
 };
 
 use self::cut::{cut_at, is_cut_at, repeats_itself};
 use self::placeholders::Placeholders;
-use crate::foreign::quiet_prompt;
+pub use self::template::Prompt;
 use crate::passages::count_passages;
 use crate::read::Unreadable;
 use crate::reply::Reply;
 
 /// Factor of the token limit for a second request, after the first reply was cut off.
 const LIMIT_FACTOR: u32 = 4;
-
-/// A template with the settings of its call; it is kept next to the step that uses it.
-#[derive(Clone, Copy, Debug)]
-pub struct Prompt {
-    /// The purpose of the call: settings choose a model by it, and traces and bills show it.
-    pub role: Role,
-    /// A `minijinja` template; an undefined variable is an error.
-    pub template: &'static str,
-    /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
-    pub temperature: f32,
-    /// The most tokens of the reply, unless a setting replaces it ([`ChatModel::reply_tokens`]).
-    pub max_tokens: u32,
-    /// The limit that an earlier version asked with: its recorded replies serve replays.
-    pub former_max_tokens: Option<u32>,
-    /// The text that people see while the model writes it; `None` unless the reply is a final answer.
-    pub draft: Option<DraftField>,
-}
-
-impl Prompt {
-    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
-    pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
-        Prompt {
-            role,
-            template,
-            temperature: 0.0,
-            max_tokens,
-            former_max_tokens: None,
-            draft: None,
-        }
-    }
-
-    /// The same prompt at another temperature.
-    #[must_use]
-    pub const fn at(self, temperature: f32) -> Prompt {
-        Prompt { temperature, ..self }
-    }
-
-    /// The same prompt, whose limit was another one in an earlier version.
-    #[must_use]
-    pub const fn formerly(self, max_tokens: u32) -> Prompt {
-        Prompt { former_max_tokens: Some(max_tokens), ..self }
-    }
-
-    /// The same prompt, whose reply is a final answer: people see its field `answer` while it is written.
-    #[must_use]
-    pub const fn answering(self) -> Prompt {
-        Prompt { draft: Some(DraftField { name: "answer", only_if: None }), ..self }
-    }
-
-    /// The same prompt, whose reply is a final answer if its field `only_if` is true.
-    #[must_use]
-    pub const fn answering_if(self, only_if: &'static str) -> Prompt {
-        Prompt { draft: Some(DraftField { name: "answer", only_if: Some(only_if) }), ..self }
-    }
-
-    /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
-    /// a token of a chat template, an invisible character, or a line that begins with `#`.
-    ///
-    /// # Errors
-    /// The template does not compile or names a variable that is missing from `inputs`.
-    pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
-        let mut environment = minijinja::Environment::new();
-        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-        let inputs = inputs.iter().map(|(name, text)| (*name, quiet_prompt(text)));
-        environment
-            .render_str(self.template, minijinja::Value::from_pairs(inputs))
-            .map_err(|source| AskError::Template { role: self.role, source: Box::new(source) })
-    }
-}
 
 /// Why a step got no usable reply.
 #[derive(Debug, thiserror::Error)]
@@ -449,6 +381,22 @@ mod tests {
         assert_eq!(colour.unwrap().0, "blue");
         assert_eq!(prompts, ["Which colour has the sea?"]);
         assert_eq!(account.cost().spent.calls(), 1);
+    }
+
+    /// Those who wait see a final answer, wherever its prompt says that it is.
+    #[tokio::test]
+    async fn a_final_answer_names_its_field_in_the_request() {
+        let draft = async |prompt: Prompt| {
+            let script = ScriptedChat::by(|_| Ok(r#"{"colour": "blue"}"#.to_owned()));
+            let inputs = [("thing", "the sea")];
+            ask::<Colour>(&script, &prompt, &inputs, &mut Account::default()).await.unwrap();
+            script.requests()[0].origin.draft
+        };
+        assert_eq!(draft(PROMPT).await, None);
+        let field = draft(PROMPT.answering()).await.unwrap();
+        assert_eq!((field.name, field.only_if), ("answer", None));
+        let field = draft(PROMPT.answering_if("sufficient")).await.unwrap();
+        assert_eq!((field.name, field.only_if), ("answer", Some("sufficient")));
     }
 
     /// A replay of an earlier version has no reply under today's limit.
