@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pikerag_engine::knowledge::DraftPart;
 use pikerag_engine::narrate::{Language, waiting};
 use pikerag_engine::parts::OpenCalls;
 use tokio::time::interval;
@@ -44,7 +45,7 @@ pub(crate) async fn show_while<T>(
     let _watches = calls.drafts();
     let show = || {
         let line = waiting(&calls.list()).map(|words| words.of(language));
-        let draft = calls.draft().map(|draft| draft_line(&draft.text, language));
+        let draft = calls.draft().map(|draft| draft_line(draft.part, &draft.text, language));
         rewrite(line.as_deref(), draft.as_deref());
     };
     let result = ticking(PERIOD, show, work).await;
@@ -65,9 +66,12 @@ async fn ticking<T>(period: Duration, tick: impl Fn(), work: impl Future<Output 
     }
 }
 
-/// The end of a draft, which is called unchecked.
-fn draft_line(text: &str, language: Language) -> String {
-    let label = language.either("draft, not checked yet: ", "草稿（尚未核对）：");
+/// The end of a draft, which is called unchecked, or of the reasons before it.
+fn draft_line(part: DraftPart, text: &str, language: Language) -> String {
+    let label = match part {
+        DraftPart::Reasons => language.either("reasons so far: ", "目前的理由："),
+        DraftPart::Answer => language.either("draft, not checked yet: ", "草稿（尚未核对）："),
+    };
     let left_out = text.chars().count().saturating_sub(DRAFT);
     let end: String = text.chars().skip(left_out).collect();
     let cut = if 0 < left_out { "…" } else { "" };
@@ -164,7 +168,9 @@ mod tests {
 
     #[test]
     fn a_draft_is_called_unchecked_and_its_end_is_shown() {
-        let line = |text: &str, language| draft_line(text, language);
+        let line = |text: &str, language| draft_line(DraftPart::Answer, text, language);
+        let reasons = draft_line(DraftPart::Reasons, "It is a town.", Language::English);
+        assert_eq!(reasons, "reasons so far: It is a town.");
         assert_eq!(line("In Oslo", Language::English), "draft, not checked yet: In Oslo");
         assert_eq!(line("在青砚", Language::Chinese), "草稿（尚未核对）：在青砚");
         let long = format!("x{}", "长".repeat(DRAFT));

@@ -62,12 +62,12 @@ pub use id::{
     SourceId, SummaryId, TagClassId, TagId, VerifiedId,
 };
 pub use names::{NameKey, NameUse};
-pub use open_call::OpenCall;
+pub use open_call::{DraftPart, OpenCall};
 pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, BearerList, CallOrigin, CallRecord,
     CallRef, ChargeEnd, ChatModel, ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList,
     ChunkResults, ChunkSet, ChunkTags, ChunksOf, Claim, CommunityReport, CorpusReader,
-    CorpusWriter, CountedVectors, DataTables, DataWriter, DraftField, Embedder, ExtractBy,
+    CorpusWriter, CountedVectors, DataTables, DataWriter, DraftFields, Embedder, ExtractBy,
     FileMark, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, JobBill,
     JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs, Kept, Key, KeyCharge, KeyParams,
     KeyStore, KeyUse, KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, LeftBehind,

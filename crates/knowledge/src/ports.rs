@@ -39,7 +39,7 @@ pub use keys::{
 };
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
-    CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, DraftField, FinishReason, Message,
+    CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, DraftFields, FinishReason, Message,
     ModelError, Role, Schema, TokenLogprob, Usage, mean_probability,
 };
 pub use progress::{ChunkSet, Progress, StructureChange, TextToEmbed, Wanted};

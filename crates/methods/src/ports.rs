@@ -342,7 +342,7 @@ impl SolveError {
 #[cfg(test)]
 mod tests {
     use pikerag_doubles::{ScriptedChat, request};
-    use pikerag_knowledge::DraftField;
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
 
@@ -352,7 +352,7 @@ mod tests {
         let chat = ScriptedChat::by(|request| Ok(format!("{:?}", request.origin.draft)));
         let models = Models::from(ChatModels::one(Arc::new(chat)));
         let mut asked = request("Where?");
-        asked.origin.draft = Some(DraftField { name: "answer", only_if: None });
+        asked.origin.draft = Some(DraftFields { answer: "answer", only_if: None, reasons: None });
         let reply = async |models: &Models| {
             models.need(Role::Answer).unwrap().complete(&asked).await.unwrap().text
         };

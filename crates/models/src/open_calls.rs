@@ -104,7 +104,7 @@ impl OpenCalls {
         self.drafts.subscribe()
     }
 
-    /// The answer that a model writes now, unchecked: of the oldest call that has one. After its
+    /// The answer that a model writes now, or its reasons, unchecked: of the oldest call that has one. After its
     /// call it stays until another call begins.
     pub fn draft(&self) -> Option<DraftText> {
         let state = self.state();
@@ -128,8 +128,8 @@ impl OpenCalls {
 
     fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
         let is_watched = 0 < self.drafts.receiver_count();
-        let field = request.origin.draft.filter(|_| is_watched);
-        let draft = field.map(|field| Arc::new(Draft::new(field, Arc::clone(&self.drafts))));
+        let fields = request.origin.draft.filter(|_| is_watched);
+        let draft = fields.map(|fields| Arc::new(Draft::new(fields, Arc::clone(&self.drafts))));
         let call = Begun {
             role: request.role,
             model: model.to_owned(),
@@ -302,7 +302,7 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use futures::poll;
     use pikerag_doubles::{ScriptedChat, request};
-    use pikerag_knowledge::DraftField;
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
     use crate::draft::watched;
@@ -398,7 +398,7 @@ mod tests {
 
     fn final_request() -> ChatRequest {
         let mut asked = request("Where?");
-        asked.origin.draft = Some(DraftField { name: "answer", only_if: None });
+        asked.origin.draft = Some(DraftFields { answer: "answer", only_if: None, reasons: None });
         asked
     }
 

@@ -340,6 +340,7 @@ mod tests {
     use std::sync::Mutex;
 
     use pikerag_doubles::ScriptedChat;
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
     use crate::read::{object, text};
@@ -393,10 +394,15 @@ mod tests {
             script.requests()[0].origin.draft
         };
         assert_eq!(draft(PROMPT).await, None);
-        let field = draft(PROMPT.answering()).await.unwrap();
-        assert_eq!((field.name, field.only_if), ("answer", None));
-        let field = draft(PROMPT.answering_if("sufficient")).await.unwrap();
-        assert_eq!((field.name, field.only_if), ("answer", Some("sufficient")));
+        let shown = async |prompt: Prompt| {
+            let DraftFields { answer, only_if, reasons } = draft(prompt).await.unwrap();
+            (answer, only_if, reasons)
+        };
+        assert_eq!(shown(PROMPT.answering()).await, ("answer", None, None));
+        let after = PROMPT.answering_after("why");
+        assert_eq!(shown(after).await, ("answer", None, Some("why")));
+        let possibly = PROMPT.answering_if("sufficient", "why");
+        assert_eq!(shown(possibly).await, ("answer", Some("sufficient"), Some("why")));
     }
 
     /// A replay of an earlier version has no reply under today's limit.

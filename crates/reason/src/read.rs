@@ -52,7 +52,7 @@ pub async fn read_finally(
     notes: &str,
     account: &mut Account,
 ) -> Result<Reading, AskError> {
-    read_by(&PROMPT.answering(), model, question, (context, notes), account).await
+    read_by(&PROMPT.answering_after("rationale"), model, question, (context, notes), account).await
 }
 
 async fn read_by(

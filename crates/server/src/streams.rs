@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::response::sse::Event as Sse;
-use pikerag_engine::knowledge::{OpenCall, RunEvent, RunRecord, RunSink};
+use pikerag_engine::knowledge::{DraftPart, OpenCall, RunEvent, RunRecord, RunSink};
 use pikerag_engine::narrate::Language;
 use pikerag_engine::parts::{DraftText, OpenCalls};
 use pikerag_engine::{AskRequest, AskResponse, EngineError, ForkRequest, Session};
@@ -43,12 +43,14 @@ pub(crate) enum Happened {
     Ended(Result<Box<AskResponse>, Problem>),
 }
 
-/// A piece of the answer that a model writes, unchecked.
+/// A piece of the answer that a model writes, or of its reasons, unchecked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct DraftPiece {
     /// Whether it begins a draft: the text of earlier pieces is void. With an empty text, there is
     /// no draft now.
     pub(crate) begins: bool,
+    /// What the draft is: reasons are shown until the answer begins.
+    pub(crate) part: DraftPart,
     /// The text to append.
     pub(crate) text: String,
 }
@@ -197,13 +199,15 @@ impl SentDraft {
     fn next(&mut self, draft: Option<DraftText>) -> Option<DraftPiece> {
         let Some(draft) = draft else {
             let before = std::mem::take(self);
-            return before.number.map(|_| DraftPiece { begins: true, text: String::new() });
+            let (part, text) = (DraftPart::Answer, String::new());
+            return before.number.map(|_| DraftPiece { begins: true, part, text });
         };
         let begins = self.number != Some(draft.number);
         let from = if begins { 0 } else { self.bytes };
         let text = draft.text.get(from..).unwrap_or_default().to_owned();
         *self = Self { number: Some(draft.number), bytes: draft.text.len() };
-        (begins || !text.is_empty()).then_some(DraftPiece { begins, text })
+        let part = draft.part;
+        (begins || !text.is_empty()).then_some(DraftPiece { begins, part, text })
     }
 }
 
@@ -240,7 +244,8 @@ mod tests {
     use super::*;
 
     fn draft(number: u64, text: &str) -> Option<DraftText> {
-        Some(DraftText { number, text: text.to_owned() })
+        let part = if number == 0 { DraftPart::Reasons } else { DraftPart::Answer };
+        Some(DraftText { number, part, text: text.to_owned() })
     }
 
     #[test]
@@ -248,6 +253,7 @@ mod tests {
         let mut sent = SentDraft::default();
         let steps = [
             None,
+            draft(0, "So"),
             draft(1, "In "),
             draft(1, "In "),
             draft(1, "In 青"),
@@ -259,11 +265,12 @@ mod tests {
         ];
         let mut shown = Vec::new();
         for step in steps {
-            shown.push(sent.next(step).map(|piece| (piece.begins, piece.text)));
+            shown.push(sent.next(step).map(|piece| (piece.begins, piece.part, piece.text)));
         }
-        let piece = |begins, text: &str| Some((begins, text.to_owned()));
+        let piece = |begins, text: &str| Some((begins, DraftPart::Answer, text.to_owned()));
         let wanted = [
             None,
+            Some((true, DraftPart::Reasons, "So".to_owned())),
             piece(true, "In "),
             None,
             piece(false, "青"),

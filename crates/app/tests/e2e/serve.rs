@@ -486,7 +486,8 @@ fn a_stream_sends_the_answer_while_the_model_writes_it() {
     let pieces = events.iter().filter(|(name, _)| name == "draft");
     let pieces: Vec<Value> = pieces.map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
     assert_eq!(pieces.first().unwrap()["begins"], true, "{events:?}");
-    let draft: String = pieces.iter().map(|piece| piece["text"].as_str().unwrap()).collect();
+    let written = pieces.iter().filter(|piece| piece["part"] == "answer");
+    let draft: String = written.map(|piece| piece["text"].as_str().unwrap()).collect();
     let (name, last) = events.last().unwrap();
     assert_eq!(name, "answer");
     let last: Value = serde_json::from_str(last).unwrap();

@@ -28,8 +28,8 @@ use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
-const PROMPT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048).answering();
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048)
+    .answering_after("rationale");
 /// Chunks for the question, and for each thing.
 const FOUND: usize = 6;
 const FOR_EACH: usize = 4;

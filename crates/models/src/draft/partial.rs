@@ -2,26 +2,24 @@
 
 use std::str::Chars;
 
-use pikerag_knowledge::DraftField;
-
-/// The value of the field as far as `reply` has it, without escapes; `None` before it begins, and
-/// for a reply that is no object with this field. While the reply grows, so does the value: half an
-/// escape is left out.
-pub(super) fn text_so_far(reply: &str, field: DraftField) -> Option<String> {
+/// The value of the field `name` as far as `reply` has it, without escapes; `None` before it begins,
+/// for a reply that is no object with this field, and if the field `only_if` is not `true` before it.
+/// While the reply grows, so does the value: half an escape is left out.
+pub(super) fn text_so_far(reply: &str, name: &str, only_if: Option<&str>) -> Option<String> {
     let (_, rest) = after_thinking(reply)?.split_once('{')?;
     let mut cursor = Cursor { rest };
-    let mut is_wanted = field.only_if.is_none();
+    let mut is_wanted = only_if.is_none();
     loop {
         cursor.skip(|c| c.is_whitespace() || c == ',');
         let key = cursor.string().filter(|key| key.is_whole)?.text;
         cursor.skip(char::is_whitespace);
         cursor.rest = cursor.rest.strip_prefix(':')?;
         cursor.skip(char::is_whitespace);
-        if key == field.name {
+        if key == name {
             return cursor.string().filter(|_| is_wanted).map(|value| value.text);
         }
         let is_true = cursor.pass_value()?;
-        is_wanted |= is_true && field.only_if == Some(key.as_str());
+        is_wanted |= is_true && only_if == Some(key.as_str());
     }
 }
 
@@ -153,11 +151,12 @@ mod tests {
 
     use super::*;
 
-    const ANSWER: DraftField = DraftField { name: "answer", only_if: None };
-    const SETTLED: DraftField = DraftField { name: "answer", only_if: Some("sufficient") };
-
     fn of(reply: &str) -> Option<String> {
-        text_so_far(reply, ANSWER)
+        text_so_far(reply, "answer", None)
+    }
+
+    fn settled(reply: &str) -> Option<String> {
+        text_so_far(reply, "answer", Some("sufficient"))
     }
 
     #[test]
@@ -199,11 +198,11 @@ mod tests {
         let reply = |verdict: &str| {
             format!(r#"{{"facts": [true], "sufficient": {verdict}, "missing": [], "answer": "x"#)
         };
-        assert_eq!(text_so_far(&reply("true"), SETTLED).as_deref(), Some("x"));
+        assert_eq!(settled(&reply("true")).as_deref(), Some("x"));
         for verdict in ["false", "null", "\"true\"", "[true]"] {
-            assert_eq!(text_so_far(&reply(verdict), SETTLED), None, "{verdict}");
+            assert_eq!(settled(&reply(verdict)), None, "{verdict}");
         }
-        assert_eq!(text_so_far(r#"{"answer": "x", "sufficient": true"#, SETTLED), None);
+        assert_eq!(settled(r#"{"answer": "x", "sufficient": true"#), None);
     }
 
     /// The JSON with `\u` in place of all characters but those of its syntax.
@@ -247,7 +246,7 @@ mod tests {
         #[test]
         fn handles_any_text(text in r#"([{}\[\]":,'\\ut]|answer|d83d|true|.){0,40}"#) {
             let _ = of(&text);
-            let _ = text_so_far(&text, SETTLED);
+            let _ = settled(&text);
         }
     }
 }

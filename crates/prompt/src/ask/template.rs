@@ -1,6 +1,6 @@
 //! Defines a prompt: its template and the settings of its call.
 
-use pikerag_knowledge::{DraftField, Role};
+use pikerag_knowledge::{DraftFields, Role};
 
 use super::AskError;
 use crate::foreign::quiet_prompt;
@@ -20,7 +20,7 @@ pub struct Prompt {
     /// The limit that an earlier version asked with: its recorded replies serve replays.
     pub former_max_tokens: Option<u32>,
     /// The text that people see while the model writes it; `None` unless the reply is a final answer.
-    pub draft: Option<DraftField>,
+    pub draft: Option<DraftFields>,
 }
 
 impl Prompt {
@@ -51,13 +51,23 @@ impl Prompt {
     /// The same prompt, whose reply is a final answer: people see its field `answer` while it is written.
     #[must_use]
     pub const fn answering(self) -> Prompt {
-        Prompt { draft: Some(DraftField { name: "answer", only_if: None }), ..self }
+        let draft = DraftFields { answer: "answer", only_if: None, reasons: None };
+        Prompt { draft: Some(draft), ..self }
     }
 
-    /// The same prompt, whose reply is a final answer if its field `only_if` is true.
+    /// As [`Prompt::answering`]; until the answer begins, people see the field `reasons`.
     #[must_use]
-    pub const fn answering_if(self, only_if: &'static str) -> Prompt {
-        Prompt { draft: Some(DraftField { name: "answer", only_if: Some(only_if) }), ..self }
+    pub const fn answering_after(self, reasons: &'static str) -> Prompt {
+        let draft = DraftFields { answer: "answer", only_if: None, reasons: Some(reasons) };
+        Prompt { draft: Some(draft), ..self }
+    }
+
+    /// As [`Prompt::answering_after`], for a reply that is a final answer if its field `only_if` is true.
+    #[must_use]
+    pub const fn answering_if(self, only_if: &'static str, reasons: &'static str) -> Prompt {
+        let reasons = Some(reasons);
+        let draft = DraftFields { answer: "answer", only_if: Some(only_if), reasons };
+        Prompt { draft: Some(draft), ..self }
     }
 
     /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps

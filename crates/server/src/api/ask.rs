@@ -51,7 +51,8 @@ pub(crate) enum AskEvent {
     Event(Box<RunEvent>),
     /// A model call has begun or ended: the calls that have no reply yet, the oldest first.
     Calls(Vec<OpenCall>),
-    /// A model has written more of the answer. It is not checked yet; `answer` replaces it.
+    /// A model has written more of the answer, or of its reasons. It is not checked yet; `answer`
+    /// replaces it.
     Draft(DraftPiece),
     /// The last event of a successful run: the result.
     Answer(Box<Asked>),

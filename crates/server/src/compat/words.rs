@@ -1,6 +1,6 @@
 //! Words each event, and the draft of the answer, as chat programs show them while they wait.
 
-use pikerag_engine::knowledge::{Event, RunEvent};
+use pikerag_engine::knowledge::{DraftPart, Event, RunEvent};
 use pikerag_engine::narrate::{Language, narrate};
 
 use crate::streams::DraftPiece;
@@ -74,9 +74,12 @@ impl DraftWords {
             return end.to_owned();
         }
         self.is_open = true;
-        let heading = match piece.begins {
-            true => language.either("Draft, not checked yet: ", "草稿（尚未核对）："),
-            false => "… ",
+        let heading = match (piece.begins, piece.part) {
+            (true, DraftPart::Reasons) => language.either("Reasons so far: ", "目前的理由："),
+            (true, DraftPart::Answer) => {
+                language.either("Draft, not checked yet: ", "草稿（尚未核对）：")
+            }
+            (false, _) => "… ",
         };
         format!("{end}{heading}{}", piece.text)
     }
@@ -93,9 +96,12 @@ mod tests {
 
     #[test]
     fn a_draft_has_a_line_of_its_own_between_the_others() {
-        let piece = |begins, text: &str| DraftPiece { begins, text: text.to_owned() };
+        let of = |part, begins, text: &str| DraftPiece { begins, part, text: text.to_owned() };
+        let piece = |begins, text: &str| of(DraftPart::Answer, begins, text);
         let mut draft = DraftWords::default();
         let mut shown = String::from("It searches.\n");
+        let reasons = of(DraftPart::Reasons, true, "It is a town.");
+        shown += &draft.next(&reasons, Language::English);
         for step in [piece(true, "In "), piece(false, "Oslo"), piece(true, "In Bergen")] {
             shown += &draft.next(&step, Language::English);
         }
@@ -106,6 +112,7 @@ mod tests {
         shown += &draft.next(&piece(true, "在青砚"), Language::Chinese);
         let lines = [
             "It searches.",
+            "Reasons so far: It is a town.",
             "Draft, not checked yet: In Oslo",
             "Draft, not checked yet: In Bergen",
             "It reads.",

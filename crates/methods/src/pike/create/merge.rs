@@ -21,8 +21,8 @@ use super::rounds::ranked;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
-const PROMPT: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048).answering();
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048)
+    .answering_after("why");
 /// Ideas of an answer, at most.
 const IDEAS: usize = 8;
 /// The share of common terms from which on two ideas are one.

@@ -18,7 +18,8 @@ use crate::recall::numbers;
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200).answering();
+    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200)
+        .answering_after("rationale");
 
 /// The answer of a plan whose steps are done; at least one has a result.
 ///

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pikerag_doubles::request;
-use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, DraftField, FinishReason, ModelError};
+use pikerag_knowledge::{ChatModel, ChatReply, ChatRequest, DraftFields, FinishReason, ModelError};
 use pikerag_test_support::canned::{Canned, Server, error, events, ok};
 use serde_json::json;
 use tokio::sync::watch;
@@ -40,8 +40,8 @@ fn streamed(data: &[String]) -> Canned {
 /// A draft, and the receiver of its changes.
 fn draft() -> (Arc<Draft>, watch::Receiver<u64>) {
     let (changes, received) = watch::channel(0);
-    let field = DraftField { name: "answer", only_if: None };
-    (Arc::new(Draft::new(field, Arc::new(changes))), received)
+    let fields = DraftFields { answer: "answer", only_if: None, reasons: None };
+    (Arc::new(Draft::new(fields, Arc::new(changes))), received)
 }
 
 /// The outcome of one watched call, and its draft.
