@@ -73,7 +73,7 @@ pub mod parts {
     pub use pikerag_methods::{SolveError, Speaker, Turn};
     pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
-    pub use pikerag_models::{OpenCalls, Secret, withheld_keys};
+    pub use pikerag_models::{DraftText, OpenCalls, Secret, withheld_keys};
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };

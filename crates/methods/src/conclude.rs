@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Claim, Reading, cite, read};
+use pikerag_reason::{Claim, Reading, cite, read_finally};
 
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
@@ -29,7 +29,7 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read(model, question, &context, notes, &mut run.account).await;
+            let asked = read_finally(model, question, &context, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };

@@ -122,7 +122,10 @@ fn answer_for_agent<'a>(
 ) -> BoxFuture<'a, Result<Answer, SolveError>> {
     let params = Params { class: None, level: None, by_agent: true, ..params };
     let span = info_span!("agent_question", class = Empty);
+    let models = ports.models.clone().for_parts();
+    let ports = Ports { models, ..ports.clone() };
     let answer = async move {
+        let ports = &ports;
         let evidence = gathered(ports, question, params).await?;
         let recall = Recall::of(ports, question, &evidence.found).await?;
         routed(ports, run, question, params, &evidence, &recall).await

@@ -352,6 +352,7 @@ async fn send(
         origin: CallOrigin {
             template: Some(options.version.template.into()),
             n_passages: options.n_passages,
+            draft: prompt.draft,
             ..CallOrigin::default()
         },
     };
@@ -368,6 +369,7 @@ mod tests {
     use std::sync::Mutex;
 
     use pikerag_doubles::ScriptedChat;
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
     use crate::read::{object, text};
@@ -409,6 +411,27 @@ mod tests {
         assert_eq!(colour.unwrap().0, "blue");
         assert_eq!(prompts, ["Which colour has the sea?"]);
         assert_eq!(account.cost().spent.calls(), 1);
+    }
+
+    /// Those who wait see a final answer, wherever its prompt says that it is.
+    #[tokio::test]
+    async fn a_final_answer_names_its_field_in_the_request() {
+        let draft = async |prompt: Prompt| {
+            let script = ScriptedChat::by(|_| Ok(r#"{"colour": "blue"}"#.to_owned()));
+            let inputs = [("thing", "the sea")];
+            ask::<Colour>(&script, &prompt, &inputs, &mut Account::default()).await.unwrap();
+            script.requests()[0].origin.draft
+        };
+        assert_eq!(draft(PROMPT).await, None);
+        let shown = async |prompt: Prompt| {
+            let DraftFields { answer, only_if, reasons } = draft(prompt).await.unwrap();
+            (answer, only_if, reasons)
+        };
+        assert_eq!(shown(PROMPT.answering()).await, ("answer", None, None));
+        let after = PROMPT.answering_after("why");
+        assert_eq!(shown(after).await, ("answer", None, Some("why")));
+        let possibly = PROMPT.answering_if("sufficient", "why");
+        assert_eq!(shown(possibly).await, ("answer", Some("sufficient"), Some("why")));
     }
 
     /// A replay of an earlier version has no reply under today's limit.

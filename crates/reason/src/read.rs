@@ -28,7 +28,7 @@ pub struct Reading {
 
 /// Answers a question from its context and, if there are any, from notes of earlier results: one
 /// call, two if the first reply cannot be read. If the context is empty, the model answers from its
-/// knowledge.
+/// knowledge. The answer is a part of a larger one; for the final answer, see [`read_finally`].
 ///
 /// # Errors
 /// See [`AskError`].
@@ -37,6 +37,30 @@ pub async fn read(
     question: &Question,
     context: &Context,
     notes: &str,
+    account: &mut Account,
+) -> Result<Reading, AskError> {
+    read_by(&PROMPT, model, question, (context, notes), account).await
+}
+
+/// As [`read`], for the final answer, which is shown while the model writes it.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn read_finally(
+    model: &dyn ChatModel,
+    question: &Question,
+    context: &Context,
+    notes: &str,
+    account: &mut Account,
+) -> Result<Reading, AskError> {
+    read_by(&PROMPT.answering_after("rationale"), model, question, (context, notes), account).await
+}
+
+async fn read_by(
+    prompt: &Prompt,
+    model: &dyn ChatModel,
+    question: &Question,
+    (context, notes): (&Context, &str),
     account: &mut Account,
 ) -> Result<Reading, AskError> {
     let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
@@ -51,7 +75,7 @@ pub async fn read(
         ("notes", notes.as_str()),
         ("question", asked.as_str()),
     ];
-    let reply: RawReply = ask(model, &PROMPT, &inputs, account).await?;
+    let reply: RawReply = ask(model, prompt, &inputs, account).await?;
     let mut claims = Vec::new();
     for (passage, quote) in reply.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());

@@ -149,6 +149,22 @@ pub struct CallOrigin {
     pub passages: Vec<ChunkId>,
     /// The number of numbered passages in the prompt, to be shown while the call is open.
     pub n_passages: usize,
+    /// Where the reply has the text of the final answer, so that it is shown while the model
+    /// writes. `None` for a call that does not write the final answer.
+    pub draft: Option<DraftFields>,
+}
+
+/// The fields of a JSON reply that are shown to people while the model writes it. Their values are
+/// strings in the outermost object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftFields {
+    /// The key of the answer.
+    pub answer: &'static str,
+    /// A key that must be `true` before the answer, for replies that may need another call; `None`
+    /// for replies that always hold the answer.
+    pub only_if: Option<&'static str>,
+    /// The key of the reasons, which are shown until the answer begins; `None` without them.
+    pub reasons: Option<&'static str>,
 }
 
 /// Tokens used by one or many calls.

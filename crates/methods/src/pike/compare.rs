@@ -30,7 +30,8 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048)
-    .with_earlier("methods/compare", &[include_str!("../prompts/earlier/compare.1.md")]);
+    .with_earlier("methods/compare", &[include_str!("../prompts/earlier/compare.1.md")])
+    .answering_after("rationale");
 /// Chunks for the question, and for each thing.
 const FOUND: usize = 6;
 const FOR_EACH: usize = 4;

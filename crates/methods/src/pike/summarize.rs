@@ -31,10 +31,8 @@ use crate::run::Run;
 const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024)
     .with_earlier("methods/summary_part", &[include_str!("../prompts/earlier/summary_part.1.md")]);
 const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048)
-    .with_earlier(
-        "methods/summary_whole",
-        &[include_str!("../prompts/earlier/summary_whole.1.md")],
-    );
+    .with_earlier("methods/summary_whole", &[include_str!("../prompts/earlier/summary_whole.1.md")])
+    .answering();
 /// Tokens of passages in one call.
 const BATCH: u64 = 1500;
 /// Points of a part, and sentences that are quoted without a model, at most.

@@ -1,6 +1,6 @@
 //! Ties a template to the settings of its call, and to the texts that pikerag asked with before.
 
-use pikerag_knowledge::Role;
+use pikerag_knowledge::{DraftFields, Role};
 
 use super::AskError;
 use crate::foreign::quiet_prompt;
@@ -20,6 +20,8 @@ pub struct Prompt {
     pub max_tokens: u32,
     /// The limits that earlier versions of pikerag asked with: their recorded replies serve replays.
     pub former_max_tokens: &'static [u32],
+    /// The text that people see while the model writes it; `None` unless the reply is a final answer.
+    pub draft: Option<DraftFields>,
     /// Private, so that no prompt takes it over from another together with its settings.
     earlier: Earlier,
 }
@@ -51,6 +53,7 @@ impl Prompt {
             temperature: 0.0,
             max_tokens,
             former_max_tokens: &[],
+            draft: None,
             earlier: Earlier::NONE,
         }
     }
@@ -71,6 +74,28 @@ impl Prompt {
     #[must_use]
     pub const fn formerly(self, max_tokens: &'static [u32]) -> Prompt {
         Prompt { former_max_tokens: max_tokens, ..self }
+    }
+
+    /// The same prompt, whose reply is a final answer: people see its field `answer` while it is written.
+    #[must_use]
+    pub const fn answering(self) -> Prompt {
+        let draft = DraftFields { answer: "answer", only_if: None, reasons: None };
+        Prompt { draft: Some(draft), ..self }
+    }
+
+    /// As [`Prompt::answering`]; until the answer begins, people see the field `reasons`.
+    #[must_use]
+    pub const fn answering_after(self, reasons: &'static str) -> Prompt {
+        let draft = DraftFields { answer: "answer", only_if: None, reasons: Some(reasons) };
+        Prompt { draft: Some(draft), ..self }
+    }
+
+    /// As [`Prompt::answering_after`], for a reply that is a final answer if its field `only_if` is true.
+    #[must_use]
+    pub const fn answering_if(self, only_if: &'static str, reasons: &'static str) -> Prompt {
+        let reasons = Some(reasons);
+        let draft = DraftFields { answer: "answer", only_if: Some(only_if), reasons };
+        Prompt { draft: Some(draft), ..self }
     }
 
     /// The same prompt with the texts that shipped before, version 1 first. Kept runs are replayed

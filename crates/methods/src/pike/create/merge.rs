@@ -22,7 +22,8 @@ use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048)
-    .with_earlier("methods/coordinate", &[include_str!("../../prompts/earlier/coordinate.1.md")]);
+    .with_earlier("methods/coordinate", &[include_str!("../../prompts/earlier/coordinate.1.md")])
+    .answering_after("why");
 /// Ideas of an answer, at most.
 const IDEAS: usize = 8;
 /// The share of common terms from which on two ideas are one.

@@ -18,10 +18,12 @@ use crate::recall::numbers;
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200).with_earlier(
-        "methods/plan_result",
-        &[include_str!("../../prompts/earlier/plan_result.1.md")],
-    );
+    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200)
+        .with_earlier(
+            "methods/plan_result",
+            &[include_str!("../../prompts/earlier/plan_result.1.md")],
+        )
+        .answering_after("rationale");
 
 /// The answer of a plan whose steps are done; at least one has a result.
 ///
