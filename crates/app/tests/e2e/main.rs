@@ -12,6 +12,8 @@ mod chinese;
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod chosen_models;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod described;
