@@ -10,9 +10,9 @@ mod boxes;
 #[cfg(test)]
 mod chinese;
 #[cfg(test)]
-mod cli;
-#[cfg(test)]
 mod chosen_models;
+#[cfg(test)]
+mod cli;
 #[cfg(test)]
 mod common;
 #[cfg(test)]

@@ -258,7 +258,7 @@ mod tests {
         let path = home.path();
         let place = SettingsPlace { path: &path, is_named: true, environment: &home.environment };
         fs::write(&path, "[chat]\nmodel = \"old\"\n").unwrap();
-        let again = || Err(SettingsError::NoneInFlight);
+        let again = || -> Result<Settings, SettingsError> { Err(SettingsError::NoneInFlight) };
         let refused = set_chat(&session, place, &endpoint("http://127.0.0.1:9/v1"), &again);
         assert!(refused.is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "[chat]\nmodel = \"old\"\n");

@@ -122,12 +122,12 @@ pub(crate) struct ModelProvider {
     /// An example of its models.
     model: &'static str,
     /// The variable of the environment that can hold its key; none if it needs no key.
-    #[schema(required)]
+    #[schema(required, value_type = Option<String>)]
     variable: Option<&'static str>,
     /// Whether the variable is set for the server, and is used at this address.
     has_key: bool,
     /// The version of Azure's protocol.
-    #[schema(required)]
+    #[schema(required, value_type = Option<String>)]
     azure_api_version: Option<&'static str>,
     /// Words in address and model that must be replaced.
     #[schema(value_type = Vec<String>)]
@@ -179,7 +179,7 @@ pub(crate) struct SetChat {
     /// Whether the file of a model that pikerag serves is here; true for an endpoint.
     is_here: bool,
     /// The variable that must hold the key and is not set. The model refuses calls until then.
-    #[schema(required)]
+    #[schema(required, value_type = Option<String>)]
     needs_key: Option<&'static str>,
     /// Other settings of the file that have changed and need a restart.
     #[schema(value_type = Vec<String>)]
