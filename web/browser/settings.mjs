@@ -147,7 +147,7 @@ async function chooses(browser) {
       };
     },
     "POST /api/v1/models/test": async (request) => (sent.push(await bodyOf(request)), isWrong ? refused : tried),
-    "PUT /api/v1/models/chat": async (request) => {
+    "PUT /api/v1/models/chosen": async (request) => {
       const body = await bodyOf(request);
       sent.push(body);
       current = { ...current, chat: { model: body.model, address: body.base_url ?? null } };

@@ -18,7 +18,7 @@ export class Attempt {
   /** Stores the choice on the server; null if it was refused. */
   async set(body: Chosen): Promise<Schemas["SetChat"] | null> {
     await this.#run("set", async () => {
-      this.result = await call("put", "/api/v1/models/chat", { body });
+      this.result = await call("put", "/api/v1/models/chosen", { body });
     });
     return this.result;
   }

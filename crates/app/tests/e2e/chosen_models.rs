@@ -25,7 +25,7 @@ fn with_document(place: Place) -> Place {
 fn put(serving: &Serving, key: &str, body: &Value) -> Reply {
     let bearer = format!("Bearer {key}");
     let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-    serving.request("PUT", &format!("{MODELS}/chat"), &headers, body.to_string().as_bytes())
+    serving.request("PUT", &format!("{MODELS}/chosen"), &headers, body.to_string().as_bytes())
 }
 
 /// Finds no file, so a new one is written and trusted; the next question uses the model.
@@ -142,11 +142,11 @@ fn models_need_an_unfiltered_key_of_scope_admin() {
     let serving = open.serve(&["--offline"]);
     let headers = [("Content-Type", "application/json"), ("Origin", "https://evil.example")];
     let foreign =
-        serving.request("PUT", &format!("{MODELS}/chat"), &headers, body.to_string().as_bytes());
+        serving.request("PUT", &format!("{MODELS}/chosen"), &headers, body.to_string().as_bytes());
     assert_eq!(foreign.status, 403, "{foreign:?}");
     let form = [("Content-Type", "text/plain")];
     let form =
-        serving.request("PUT", &format!("{MODELS}/chat"), &form, body.to_string().as_bytes());
+        serving.request("PUT", &format!("{MODELS}/chosen"), &form, body.to_string().as_bytes());
     assert_eq!(form.status, 415, "{form:?}");
     assert!(!open.path("pikerag.toml").exists());
 }

@@ -383,7 +383,7 @@ fn check_models(inspector: &mut Inspector<'_>) {
     );
     let chat = json!({"model": "m", "base_url": "http://127.0.0.1:9/v1"});
     assert_eq!(inspector.post(&format!("{models}/test"), &chat)["error"], "offline");
-    let set = format!("{models}/chat");
+    let set = format!("{models}/chosen");
     inspector.send("PUT", &set, &[], chat.to_string().as_bytes());
     let unknown = json!({"model": "local:none"}).to_string();
     assert_eq!(inspector.send("PUT", &set, &[], unknown.as_bytes())["code"], "no-such-model");

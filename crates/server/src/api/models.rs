@@ -254,7 +254,7 @@ pub(crate) async fn test(
 
 /// Sets the chat model in the settings file of the server. New questions use it without a restart;
 /// running requests keep theirs. The file must be trusted and writable.
-#[utoipa::path(put, path = "/api/v1/models/chat", tag = "settings", request_body = ChosenChat,
+#[utoipa::path(put, path = "/api/v1/models/chosen", tag = "settings", request_body = ChosenChat,
     responses((status = 200, body = SetChat), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn set(
     State(app): State<App>,
