@@ -232,7 +232,10 @@ async fn answered(
         TaskClass::Bridging => read(ports, run, question, params).await,
         TaskClass::Comparative => compare::answer(ports, run, question, params, evidence).await,
         TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
-        TaskClass::Creative => create::answer(ports, run, question, params).await,
+        TaskClass::Creative => {
+            let offers = [evidence.offers_in_words(), evidence.tables.in_words(question)];
+            create::answer(ports, run, question, params, offers.join("\n").trim()).await
+        }
         TaskClass::Quantitative => {
             // A model reads declared records first, if the class is set.
             if evidence.understood().is_none()

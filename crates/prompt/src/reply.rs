@@ -9,6 +9,11 @@ pub trait Reply: Sized {
     /// The schema that an endpoint may enforce; `None` for free text.
     fn schema() -> Option<Schema>;
 
+    /// The schemas that earlier versions of pikerag sent, the latest first: their recorded replies serve replays.
+    fn former_schemas() -> Vec<Option<Schema>> {
+        Vec::new()
+    }
+
     /// Reads a reply.
     ///
     /// # Errors

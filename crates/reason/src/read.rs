@@ -14,7 +14,7 @@ const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md
 /// The model's reply, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The short answer; empty if the model gave none.
+    /// The short answer; empty if the model knows none.
     pub answer: String,
     /// The model's reasons in its own words; may be empty.
     pub rationale: String,
@@ -89,7 +89,7 @@ impl Reply for RawReply {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
             quotes: quotes(&object),
@@ -99,6 +99,17 @@ impl Reply for RawReply {
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+/// A reply's entry "answer". Null is an empty answer: the model knows none.
+///
+/// # Errors
+/// There is no such entry, or its value is not like a string.
+pub fn answer_in(reply: &Value) -> Result<String, Unreadable> {
+    match reply.get("answer") {
+        Some(Value::Null) => Ok(String::new()),
+        _ => text(reply, "answer"),
+    }
+}
 
 /// A reply's entry "lacking": facts that the answer needs and no passage gives. `None` if it is
 /// null, or words for null.
@@ -153,6 +164,9 @@ mod tests {
             [missing("null"), missing(r#""None.""#), missing(r#""无。""#)],
             [None, None, None]
         );
+        for unknown in [r#"{"answer": null}"#, r#"{"answer": ""}"#] {
+            assert_eq!(RawReply::read(unknown).unwrap().answer, "", "{unknown}");
+        }
         assert!(RawReply::read(r#"{"rationale": "x"}"#).is_err());
     }
 }

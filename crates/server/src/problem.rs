@@ -258,8 +258,10 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         "over-budget" => (402, Fault::Caller),
         "key-ended" => (401, Fault::Caller),
         "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
-        | "no-embedder" | "no-reranker" | "tag-class-exists" | "no-tag-classes" | "base-exists"
-        | "file-exists" | "bad-parameter" => (409, Fault::Caller),
+        | "prompt-missing" | "no-embedder" | "no-reranker" | "tag-class-exists"
+        | "no-tag-classes" | "base-exists" | "file-exists" | "bad-parameter" => {
+            (409, Fault::Caller)
+        }
         "no-model"
         | "no-log-probabilities"
         | "not-built"

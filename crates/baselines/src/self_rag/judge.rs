@@ -8,18 +8,12 @@ use pikerag_methods::verdict::yes_or_no;
 
 pub(super) const RETRIEVAL: Prompt =
     Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024);
-pub(super) const RELEVANCE: Prompt = Prompt {
-    role: Role::Relevant,
-    template: include_str!("../prompts/self_rag_relevant.md"),
-    ..RETRIEVAL
-};
-pub(super) const SUPPORT: Prompt = Prompt {
-    role: Role::Grade,
-    template: include_str!("../prompts/self_rag_supported.md"),
-    ..RETRIEVAL
-};
+pub(super) const RELEVANCE: Prompt =
+    Prompt::new(Role::Relevant, include_str!("../prompts/self_rag_relevant.md"), 1024);
+pub(super) const SUPPORT: Prompt =
+    Prompt::new(Role::Grade, include_str!("../prompts/self_rag_supported.md"), 1024);
 pub(super) const USEFULNESS: Prompt =
-    Prompt { template: include_str!("../prompts/self_rag_useful.md"), ..SUPPORT };
+    SUPPORT.with_template(include_str!("../prompts/self_rag_useful.md"));
 
 /// Whether passages would help.
 pub(super) struct Retrieval(pub(super) bool);

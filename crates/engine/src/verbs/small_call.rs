@@ -17,6 +17,7 @@ pub(super) fn small_request() -> ChatRequest {
         temperature: 0.0,
         max_tokens: 16,
         schema: None,
+        prompt: None,
         sample: 0,
         logprobs: false,
         origin: CallOrigin::default(),

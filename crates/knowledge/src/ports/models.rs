@@ -124,6 +124,10 @@ pub struct ChatRequest {
     pub max_tokens: u32,
     /// The schema of the reply, if one is needed.
     pub schema: Option<Schema>,
+    /// The prompt and its version, such as `methods/look.2`; `None` for a first version, and for a
+    /// request without a prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The number of a sample of one request, from 0.
     pub sample: u32,
     /// Whether the reply must contain the probability of each token. An endpoint that cannot

@@ -5,7 +5,7 @@ use pikerag_knowledge::{Event, Question, Role, Schema};
 use pikerag_prompt::{
     Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, shape, text,
 };
-use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, missing_in};
+use pikerag_reason::{Reading, answer_in, how_to_answer, how_to_answer_alone, missing_in};
 use serde_json::json;
 
 use super::graph::Graph;
@@ -133,7 +133,7 @@ impl Reply for Concluded {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self(Reading {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object).into_iter().collect(),
             ..Reading::default()

@@ -49,6 +49,7 @@ pub async fn propose(
     examples: &str,
     run: &mut Run,
 ) -> Result<Option<Proposals>, AskError> {
+    // For earlier texts of the prompt, which replays send.
     let how_many = match proposer {
         Proposer::Many | Proposer::Trained => {
             "Think in different ways, and raise as many different ones as may help: the documents may tell what you \
@@ -60,6 +61,7 @@ pub async fn propose(
     let asked = quiet_headings(&question.text);
     let inputs = [
         ("how_many", how_many),
+        ("one", if proposer == Proposer::One { "yes" } else { "" }),
         ("examples", examples),
         ("context", known.as_str()),
         ("question", asked.as_str()),

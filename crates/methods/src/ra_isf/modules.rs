@@ -14,8 +14,7 @@ use crate::run::Run;
 const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024);
 const RELEVANT: Prompt =
     Prompt::new(Role::Relevant, include_str!("../prompts/ra_isf_relevant.md"), 1024);
-const SUFFICIENT: Prompt =
-    Prompt { template: include_str!("../prompts/ra_isf_sufficient.md"), ..RELEVANT };
+const SUFFICIENT: Prompt = RELEVANT.with_template(include_str!("../prompts/ra_isf_sufficient.md"));
 const DECOMPOSE: Prompt =
     Prompt::new(Role::Decompose, include_str!("../prompts/ra_isf_decompose.md"), 1024);
 
@@ -56,7 +55,7 @@ pub fn know_reply(knows: bool) -> String {
 
 /// The reply of `M_rel` about one passage as a model writes it. Its reason stays empty, because labels have none.
 pub fn relevant_reply(is_relevant: bool) -> String {
-    let numbers = if is_relevant { "[1]" } else { "null" };
+    let numbers = if is_relevant { "[1]" } else { "[]" };
     format!("{{\"thinking\": \"\", \"paragraph_idx\": {numbers}}}")
 }
 

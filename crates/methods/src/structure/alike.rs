@@ -11,9 +11,9 @@ use pikerag_knowledge::{
 use pikerag_language::fold::folded;
 use pikerag_language::is_chinese;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
+    AskError, Prompt, Reply, Unreadable, ask, closed, object, one_line, quiet_headings, shape, text,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::run::Run;
 
@@ -207,7 +207,14 @@ struct AlikeReply(BTreeMap<String, Vec<Vec<usize>>>);
 
 impl Reply for AlikeReply {
     fn schema() -> Option<Schema> {
-        None
+        let numbers = json!({"type": "array", "items": {"type": "integer"}});
+        let same = json!({"type": "array", "items": numbers});
+        let field = closed(json!({"field": {"type": "string"}, "same": same}));
+        Some(shape("alike", json!({"fields": {"type": "array", "items": field}})))
+    }
+
+    fn former_schemas() -> Vec<Option<Schema>> {
+        vec![None]
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -32,7 +32,8 @@ fn named(name: &str, about: &str) -> Perspective {
     Perspective { name: name.to_owned(), about: about.to_owned(), model: None }
 }
 
-/// As many perspectives as there are agents, fewer where fewer are configured.
+/// As many perspectives as there are agents, fewer where fewer are configured. A model that chooses them sees what the
+/// base offers.
 ///
 /// # Errors
 /// The call failed.
@@ -41,13 +42,19 @@ pub(super) async fn choose(
     run: &mut Run,
     question: &Question,
     params: Params,
+    offers: &str,
 ) -> Result<Vec<Perspective>, SolveError> {
     let count = params.agents.get();
     let mut chosen: Vec<Perspective> =
         ports.models.perspectives.iter().take(count).cloned().collect();
     if chosen.is_empty() {
         let (asked, number) = (quiet_headings(&question.text), count.to_string());
-        let inputs = [("number", number.as_str()), ("question", asked.as_str())];
+        let offers = quiet_headings(offers);
+        let inputs = [
+            ("number", number.as_str()),
+            ("offers", offers.as_str()),
+            ("question", asked.as_str()),
+        ];
         let reply = run.ask::<PerspectivesReply>(ports, &PROMPT, &inputs).await?;
         chosen = reply.map(|reply| reply.0).unwrap_or_default();
         for (name, about) in USUAL {

@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 };
 use pikerag_narrate::Language;
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
-use pikerag_reason::{how_to_answer_alone, missing_in};
+use pikerag_reason::{answer_in, how_to_answer_alone, missing_in};
 use serde_json::json;
 
 use super::Done;
@@ -103,6 +103,10 @@ async fn worded(
     let Some(reply) = run.ask::<ResultReply>(ports, &PROMPT, &inputs).await? else {
         return Ok(None);
     };
+    if reply.answer.trim().is_empty() {
+        // The results of the steps stay the answer.
+        return Ok(None);
+    }
     let given: Vec<&str> = done
         .iter()
         .flat_map(|step| [&step.asked, &step.result, &step.answer.text, &step.answer.rationale])
@@ -217,7 +221,7 @@ impl Reply for ResultReply {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
         })
