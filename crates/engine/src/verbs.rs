@@ -125,7 +125,7 @@ pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Environment, FileChoice, Flags, Settings};
+    use crate::settings::{ChatChoice, Environment, FileChoice, Flags, Settings};
 
     /// A server can move every request to another thread. No future is polled here.
     #[test]
@@ -180,5 +180,9 @@ mod tests {
         ));
         let file = std::path::PathBuf::new();
         spawnable(learn_tag_pairs(session, &LearnRequest { file, progress: &|_| {} }));
+        let (path, environment) = (std::path::Path::new("pikerag.toml"), &Environment::default());
+        let place = SettingsPlace { path, is_named: true, environment };
+        spawnable(try_chat(session, place, &ChatChoice::default()));
+        spawnable(pull_model(session, &PullRequest { what: "", sha256: None, progress: &|_| {} }));
     }
 }
