@@ -26,6 +26,7 @@
 //! Only this crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it
 //! never prints.
 
+mod change_error;
 mod chart;
 mod corrected;
 mod costs;
@@ -97,6 +98,7 @@ pub mod parts {
 
 pub use pikerag_language::format_number;
 
+pub use crate::change_error::ChangeChatError;
 pub use crate::chart::{NoChart, svg_chart};
 pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};

@@ -127,6 +127,12 @@ impl Problem {
         self
     }
 
+    /// The same in Chinese.
+    pub(crate) fn in_chinese(mut self, detail: impl Into<String>) -> Self {
+        self.detail_zh = Some(detail.into().into());
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into());
         self
