@@ -273,7 +273,8 @@ def again(calls, template, limit, sum_of):
             for name in shown:
                 half, quotes = math.ceil(limit / 2), [bare(fact) for passage, fact in facts if passage == name]
                 parts = [bare(part) for part in sentences(known[name][1])]
-                quoted = {place for place, part in enumerate(parts) if any(fact in part or part in fact for fact in quotes)}
+                repeats = lambda fact, part: part in fact or (fact in part and len(part) <= 2 * len(fact))
+                quoted = {place for place, part in enumerate(parts) if any(repeats(fact, part) for fact in quotes)}
                 left_out = quoted | last.get(name, set())
                 chosen[name] = chooser.near(known[name], half, left_out) if name in ever else chooser.best(known[name], half)
         last = {name: places for name, places in chosen.items() if places}

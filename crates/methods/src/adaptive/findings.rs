@@ -127,18 +127,17 @@ impl Findings {
         numbers
     }
 
-    /// The places among these parts of a passage that its facts repeat.
+    /// The places among these parts of a passage that its facts repeat: at least half of a part, so that a table is open
+    /// for its other rows.
     pub(super) fn quoted_parts(&self, number: usize, parts: &[Range<usize>]) -> BTreeSet<usize> {
         let Some(chunk) = self.chunk(number) else { return BTreeSet::new() };
-        let quotes: Vec<&str> = self
-            .facts
-            .iter()
-            .filter(|fact| fact.number == number)
-            .filter_map(|fact| fact.quote.as_deref())
-            .collect();
-        let text = |part: &Range<usize>| chunk.text.get(part.clone()).unwrap_or_default();
+        let own = self.facts.iter().filter(|fact| fact.number == number);
+        let quotes: Vec<&str> = own.filter_map(|fact| fact.quote.as_deref()).collect();
         let is_quoted = |part: &Range<usize>| {
-            quotes.iter().any(|quote| quote.contains(text(part)) || text(part).contains(quote))
+            let text = chunk.text.get(part.clone()).unwrap_or_default();
+            quotes.iter().any(|quote| {
+                quote.contains(text) || (text.contains(*quote) && text.len() <= 2 * quote.len())
+            })
         };
         let places = parts.iter().enumerate().filter(|(_, part)| is_quoted(part));
         places.map(|(place, _)| place).collect()
@@ -328,11 +327,23 @@ mod tests {
             findings.facts_so_far(),
             "- Ilse Brandt was born in Varnsund. (Ilse Brandt)\n- Varnsund | 41000 / Oslo | 7 (Ports)"
         );
-        let parts = [0..33, 34..54];
+        let parts = [0..33, 34..55];
         assert_eq!(findings.quoted_parts(2, &parts), BTreeSet::from([0]));
         // A short fact of another passage is a fact of its own.
         findings.keep(&all, vec![fact(1, "Ilse Brandt")]);
         assert_eq!(findings.with_facts(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_table_stays_open_for_its_other_rows() {
+        let text = "Varnsund | 41000\nOslo | 700000\nBergen | 290000";
+        let mut findings = Findings::of(Reads::Sentences);
+        findings.add(1, vec![Chunk { kind: ChunkKind::Table, ..chunk(1, "Ports", text) }]);
+        findings.keep(&[1], vec![fact(1, "Oslo | 700000")]);
+        let whole = 0..text.len();
+        assert!(findings.quoted_parts(1, std::slice::from_ref(&whole)).is_empty());
+        findings.keep(&[1], vec![fact(1, text)]);
+        assert_eq!(findings.quoted_parts(1, std::slice::from_ref(&whole)), BTreeSet::from([0]));
     }
 
     #[test]
