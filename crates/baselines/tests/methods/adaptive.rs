@@ -69,6 +69,7 @@ async fn a_round_sees_facts_and_new_passages() {
     Varnsund has 41000 inhabitants.
     ");
     insta::assert_snapshot!(section(third, "# Facts so far").trim(), @r"
+    These count too; do not repeat them.
     - The KX-40 crane was designed by Ilse Brandt. (KX-40 crane)
     - Ilse Brandt was born in Varnsund. (Ilse Brandt)
     ");
@@ -110,6 +111,7 @@ async fn whole_passages_are_read_again_if_set() {
     Varnsund has 41000 inhabitants.
     ");
     insta::assert_snapshot!(section(third, "# Facts so far").trim(), @r"
+    These count too; do not repeat them.
     - The KX-40 crane was designed by Ilse Brandt. [1]
     - Ilse Brandt was born in Varnsund. [2]
     ");
