@@ -18,6 +18,8 @@ mod described;
 #[cfg(test)]
 mod disks;
 #[cfg(test)]
+mod editions;
+#[cfg(test)]
 mod embedders;
 #[cfg(test)]
 mod eval;
