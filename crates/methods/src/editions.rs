@@ -116,7 +116,9 @@ pub async fn mark_replaced(ports: &Ports, answer: &mut Answer) -> Result<(), Sol
         return Ok(());
     }
     let base = ports.base.as_ref();
-    let ids: Vec<ChunkId> = answer.citations.iter().map(|citation| citation.chunk).collect();
+    let mut ids: Vec<ChunkId> = answer.citations.iter().map(|citation| citation.chunk).collect();
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(*id));
     let cited = base.chunks(&ids).await?;
     let mut documents = of_chunks(cited.iter().chain(in_context(&answer.context)));
     let cited_documents = of_chunks(&cited);

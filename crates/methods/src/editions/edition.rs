@@ -79,7 +79,7 @@ pattern!(
 pattern!(ENDS, r"\b(?:until|till|to|through|before|and|expires?)\b|截止|至|止");
 pattern!(AFTER_VALID, r"^\s*(?:起|开始)?\s*(?:正式)?\s*(?:施行|实行|实施|执行|生效|启用)");
 pattern!(REPLACES, r"\b(?:replaces?|replacing|supersedes?|superseding)\b|代替|取代|替代|废止");
-pattern!(REPLACED, r"\b(?:replaced|superseded)\s+by\b");
+pattern!(REPLACED, r"\b(?:replaced|superseded)\s+by\b|被[^。；\n]{0,20}(?:代替|取代|替代|废止)");
 pattern!(
     EARLIER,
     r"\b(?:previous|earlier|former|prior|last)\s+(?:version|edition|revision|policy|policies|manual|handbook|rules?|price list|guidelines?|instructions?|one)s?\b|(?:原|旧|此前|以前|上一)[^。；\n]{0,16}(?:版|办法|规定|制度|手册|细则|价目表|价格表|规程|规范|废止)"
@@ -101,8 +101,8 @@ impl Edition {
         let signs = opening_and_closing(&text);
         let (file_kind, title_kind) =
             (kind_of(&without_marks(file)), kind_of(&without_marks(stored.title)));
-        let kind = match file_kind == Some(Kind::Record) {
-            true => file_kind,
+        let kind = match file_kind == Some(Kind::Record) || is_mail(stored.path) {
+            true => Some(Kind::Record),
             false => title_kind.or(file_kind),
         };
         let named = || first_version(&plain_file).or_else(|| first_version(&plain_title));
@@ -183,6 +183,12 @@ fn without_ending(path: &str) -> &str {
         }
         _ => path,
     }
+}
+
+/// Whether a file is an e-mail: mails on one subject follow each other and replace nothing.
+fn is_mail(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
+    ending.is_some_and(|ending| matches!(ending.as_str(), "eml" | "msg"))
 }
 
 fn first_version(text: &str) -> Option<Version> {

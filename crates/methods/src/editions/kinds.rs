@@ -14,8 +14,8 @@ pub(super) enum Kind {
 /// Head nouns, between bars.
 const RULES: &str = "policy|policies|rule|rules|regulation|regulations|manual|manuals|handbook|handbooks|\
     guide|guides|guideline|guidelines|instruction|instructions|procedure|procedures|\
-    price list|prices|tariff|tariffs|standard|standards|specification|specifications|\
-    data sheet|datasheet|terms|conditions|bylaws|statutes|directive|charter|code";
+    price list|tariff|tariffs|standard|standards|specification|specifications|\
+    data sheet|datasheet|terms|bylaws|statutes|directive|charter";
 const RECORDS: &str = "report|reports|minutes|invoice|invoices|log|logs|logbook|statement|statements|\
     newsletter|newsletters|bulletin|bulletins|budget|budgets|results|accounts|journal|diary|\
     letter|letters|offer|offers|quotation|contract|contracts|agreement|agreements|receipt|\

@@ -1,3 +1,5 @@
+//! Tests which pairs of documents are editions of one text: right or silent.
+
 use super::*;
 
 const ENGLISH: &str = "Hotels may cost up to 100 euros a night. Meals are paid against receipts. \
@@ -66,6 +68,10 @@ fn newer_editions_are_recognised() {
             ("access v2.md", "Access", ""),
         ),
         (
+            ("访客须知 2021.md", "访客须知", "本须知已被2024年版取代。"),
+            ("访客须知 2024.md", "访客须知", ""),
+        ),
+        (
             ("差旅费管理办法（2022年版）.docx", "差旅费管理办法", ""),
             ("差旅费管理办法（2024年修订）.docx", "差旅费管理办法", ""),
         ),
@@ -119,6 +125,8 @@ fn documents_beside_each_other_are_no_editions() {
             ("travel-policy-2022.md", "Travel policy", ""),
             ("travel-policy-2024-draft.md", "Travel policy", ""),
         ),
+        (("mails/2024-01-05.eml", "Price list", ""), ("mails/2024-02-05.eml", "Price list", "")),
+        (("fuel prices 2022.csv", "Fuel prices", ""), ("fuel prices 2023.csv", "Fuel prices", "")),
         // The signs contradict each other.
         (
             ("travel-policy-v1.md", "Travel policy", "Valid from 2024-03-01"),
