@@ -28,7 +28,7 @@ use self::order::order;
 use crate::ports::{Ports, SolveError};
 
 /// Documents of one name that are compared, at most.
-const COMPARED: usize = 12;
+const COMPARED: usize = 8;
 /// Passages of a document that are read, at most.
 const PASSAGES: usize = 64;
 /// Cited documents whose other editions are sought, and passages that a search returns, at most.
@@ -184,17 +184,27 @@ struct Document {
 impl Document {
     /// Whether its name or title is that of a rule, or has a version or a date.
     fn may_have_editions(&self) -> bool {
-        let path = file_path(&self.uri);
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(&path);
-        let names = [name, self.title.as_str()];
-        let kinds = names.map(|name| kind_of(&without_marks(name)));
         let has_mark = || {
-            names
-                .map(in_plain_form)
-                .iter()
-                .any(|name| !versions(name).is_empty() || !dates(name).is_empty())
+            let plain = self.names().map(|name| in_plain_form(&name));
+            plain.iter().any(|name| !versions(name).is_empty() || !dates(name).is_empty())
         };
-        !kinds.contains(&Some(Kind::Record)) && (kinds.contains(&Some(Kind::Rule)) || has_mark())
+        !self.is_record() && (self.kinds().contains(&Some(Kind::Rule)) || has_mark())
+    }
+
+    /// Whether its name or title is that of a document that replaces none.
+    fn is_record(&self) -> bool {
+        self.kinds().contains(&Some(Kind::Record))
+    }
+
+    fn kinds(&self) -> [Option<Kind>; 2] {
+        self.names().map(|name| kind_of(&without_marks(&name)))
+    }
+
+    /// The name of its file, and its title.
+    fn names(&self) -> [String; 2] {
+        let path = file_path(&self.uri);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
+        [name, self.title.clone()]
     }
 }
 
@@ -237,8 +247,10 @@ async fn replacements(
     documents: &[Document],
 ) -> Result<Vec<Replacement>, StoreError> {
     let mut by_name: BTreeMap<Vec<String>, Vec<&Document>> = BTreeMap::new();
-    for document in documents.iter().filter(|document| !document.uri.contains('#')) {
-        by_name.entry(name_key(&file_path(&document.uri))).or_default().push(document);
+    for document in documents {
+        if !document.uri.contains('#') && !document.is_record() {
+            by_name.entry(name_key(&file_path(&document.uri))).or_default().push(document);
+        }
     }
     let mut found = Vec::new();
     for mut group in by_name.into_values() {

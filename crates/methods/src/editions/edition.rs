@@ -18,7 +18,7 @@ const SENTENCE: usize = 80;
 /// Characters after a date in which a text may say that something is valid from then on.
 const AFTER_DATE: usize = 20;
 /// Characters of the text whose words are compared, at most.
-const COMPARED: usize = 20_000;
+const COMPARED: usize = 8_000;
 
 /// What a base stores of a document.
 #[derive(Clone, Copy, Debug)]
