@@ -4,6 +4,7 @@ use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, Written
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Claim, Reading, cite, read_finally};
 
+use crate::editions::with_marked_titles;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
@@ -29,7 +30,9 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read_finally(model, question, &context, notes, &mut run.account).await;
+            let marked = with_marked_titles(ports, question, &context).await?;
+            let shown = marked.as_ref().unwrap_or(&context);
+            let asked = read_finally(model, question, shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };

@@ -12,6 +12,7 @@ pub mod context;
 mod conversation;
 pub mod crp_rag;
 pub mod decompose;
+mod editions;
 mod feedback;
 mod fork;
 mod grounds;
@@ -38,6 +39,7 @@ mod verified_use;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};
+pub use editions::mark_replaced;
 pub use feedback::Recall;
 pub use fork::Retrace;
 pub use grounds::find_support;
