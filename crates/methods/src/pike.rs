@@ -193,7 +193,10 @@ async fn routed(
                     return Ok(refusal(run, asked, Some(why), language));
                 }
                 // Quoted rows of a table are no figure.
+                let names_absent =
+                    answer.quotes.as_ref().is_some_and(|quotes| !quotes.absent.is_empty());
                 if answer.written_by == WrittenBy::Quotation
+                    && !names_absent
                     && (answer.rationale.is_empty()
                         || matches!(class, TaskClass::Factual | TaskClass::Bridging))
                     && let Some(advice) = evidence.tables.advice(ports, question).await?
@@ -383,6 +386,7 @@ fn refusal(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Langu
         written_by: WrittenBy::Computation,
         citations: Vec::new(),
         context: Context::default(),
+        quotes: None,
         worked: Some(Box::new(Worked { refusal: why, ..Worked::of(class) })),
     }
 }

@@ -27,6 +27,8 @@ pub enum Sentence<'a> {
     ReplyUnreadable,
     /// No passage has these words of the question, which are its subject; the nearest passages follow.
     WordsUnknown(&'a [String]),
+    /// No document mentions these things, which the question names.
+    NotMentioned(&'a [String]),
     /// The answer is probably not in the documents.
     NotInDocuments,
     /// The documents' words that are searched for, because no passage has those of the question.
@@ -96,6 +98,10 @@ impl InWords for Sentence<'_> {
                     ),
                 )
             }
+            Self::NotMentioned(things) => Words::new(
+                format!("No document mentions “{}”.", things.join("”, “")),
+                format!("没有文档提到“{}”。", things.join("”、“")),
+            ),
             Self::NotInDocuments => {
                 Words::new("Probably not in the documents.", "文档中很可能没有。")
             }

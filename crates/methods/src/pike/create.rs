@@ -251,6 +251,7 @@ async fn written(
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }
