@@ -11,6 +11,7 @@ use crate::named::absent_things;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
+use crate::widened::widened;
 
 /// Line 14 of Algorithm 1: `â ← LLM(q, C)`; without a model, quotes. An unreadable reply falls
 /// back to quotes too, and the trace says so.
@@ -64,6 +65,7 @@ async fn conclude_quoting(
     why: Quoting,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
+    let context = widened(ports, question.query(), context).await?;
     let quoted = quoted(ports, question, &context, run, why).await?;
     let mut grade = quoted.grade();
     let Quoted { mut reading, best, .. } = quoted;

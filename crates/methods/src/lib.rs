@@ -36,6 +36,7 @@ pub mod tagging;
 pub mod unaided;
 pub mod verdict;
 mod verified_use;
+mod widened;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};

@@ -29,7 +29,7 @@ pub enum Sentence<'a> {
     WordsUnknown(&'a [String]),
     /// No document mentions these things, which the question names.
     NotMentioned(&'a [String]),
-    /// The answer is probably not in the documents.
+    /// No passage has a word of the question.
     NotInDocuments,
     /// The documents' words that are searched for, because no passage has those of the question.
     SearchedFor(&'a [Respelling]),
@@ -102,9 +102,10 @@ impl InWords for Sentence<'_> {
                 format!("No document mentions “{}”.", things.join("”, “")),
                 format!("没有文档提到“{}”。", things.join("”、“")),
             ),
-            Self::NotInDocuments => {
-                Words::new("Probably not in the documents.", "文档中很可能没有。")
-            }
+            Self::NotInDocuments => Words::new(
+                "Not found: no passage has a word of the question. Ask in other words.",
+                "未找到：没有段落含有问题中的词。请换个说法提问。",
+            ),
             Self::SearchedFor(words) => {
                 let (typed, found) = both(words);
                 Words::new(

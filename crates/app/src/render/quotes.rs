@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use pikerag_engine::knowledge::{Answer, Check, Grade, Quotes};
-use pikerag_engine::narrate::{InWords, Language, Words, quoted_text};
+use pikerag_engine::narrate::{InWords, Language, Sentence, Words, quoted_text};
 
 use super::{place, short};
 use crate::plain::one_line;
@@ -14,7 +14,7 @@ const SHOWN: usize = 600;
 /// The quotes of an answer without a model, the best first.
 pub(super) fn shown(answer: &Answer, language: Language) -> String {
     if answer.citations.is_empty() {
-        return language.either("Probably not in the documents.", "文档中很可能没有。").to_owned();
+        return Sentence::NotInDocuments.in_words(language);
     }
     let mut shown = lead(answer.quotes.as_ref(), language);
     for citation in &answer.citations {

@@ -149,7 +149,7 @@ fn mistyped_words_are_forgiven_and_names_are_not_replaced() {
     let shown = ask("What is the daily allowance for meals?");
     assert!(!shown.contains("No passage has") && !shown.contains("Searched for"), "{shown}");
     let nothing = place.run(&["ask", "Zorbl"]).stdout;
-    assert!(nothing.contains("Not found; nearest passages:\n[1] "), "{nothing}");
+    assert!(nothing.contains("Not found: no passage has a word of the question."), "{nothing}");
 }
 
 /// A code that no document has is named first, and rows about other things are the nearest passages.
@@ -169,19 +169,17 @@ fn an_unknown_pump_is_named_before_rows_on_other_pumps() {
         "No document mentions “P-107”.\n\nNot found; nearest passages:\n[1] Pumps: “Pump: P-10";
     assert!(shown.contains(lead), "{shown}");
     let shown = place.run_to(0, &["ask", "When was the overhaul of pump P-102?"]).stdout;
-    let row =
-        "Found in the documents:\n[1] Pumps: “Pump: P-102 | Use: fire main | Overhaul: 2025-06-17”";
-    assert!(shown.contains(row), "{shown}");
+    assert!(shown.contains("“Pump: P-102 | Use: fire main | Overhaul: 2025-06-17”"), "{shown}");
+    let shown = place.run_to(0, &["ask", "男职工的陪产假是几天？"]).stdout;
+    assert!(shown.contains("Found in the documents:") && shown.contains("十五天"), "{shown}");
     let answer =
         place.run(&["ask", "--json", "P-107 上次大修是什么时候？"]).json()["answer"].clone();
     assert_eq!(answer["quotes"]["grade"], "not_found", "{answer:#}");
     assert_eq!(answer["quotes"]["absent"][0], "P-107");
-    assert_eq!(
-        (&answer["refused"], answer["citations"].as_array().unwrap().is_empty()),
-        (&true.into(), false)
-    );
+    assert_eq!(answer["refused"], true);
+    assert!(!answer["citations"].as_array().unwrap().is_empty(), "{answer:#}");
     let shown = place.run(&["ask", "老婆生孩子了，我能歇几天啊？"]).stdout;
-    assert!(shown.contains("最接近的段落：") && shown.contains("陪产假十五天"), "{shown}");
+    assert!(shown.contains("nearest passages:") && shown.contains("陪产假十五天"), "{shown}");
 }
 
 /// An offline answer quotes its evidence; each quote is in the file, byte for byte.
