@@ -101,13 +101,10 @@ fn suggested(run: &Run) -> Vec<String> {
 /// Marks the sentence or row of each quote that fits the question best.
 fn mark_best(citations: &mut [Citation], best: &[(ChunkId, String)]) {
     for citation in citations {
-        let sentence = best.iter().find_map(|(chunk, sentence)| {
-            let is_own = *chunk == citation.chunk;
-            is_own.then(|| citation.quote.find(sentence.as_str()).map(|at| (at, sentence.len())))?
-        });
-        citation.best = sentence.map(|(at, length)| {
-            let start = citation.span.start + at;
-            Span { start, end: start + length }
+        let own = best.iter().filter(|(chunk, _)| *chunk == citation.chunk);
+        citation.best = own.map(|(_, sentence)| sentence).find_map(|sentence| {
+            let start = citation.span.start + citation.quote.find(sentence.as_str())?;
+            Some(Span { start, end: start + sentence.len() })
         });
     }
 }

@@ -136,7 +136,7 @@ fn quoted_terms(question: &str) -> Vec<Named> {
 fn codes(question: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let mut codes: Vec<String> = Vec::new();
-    for run in question.split(|c| !is_part(c)) {
+    for run in question.split(|c: char| !is_part(c)) {
         let code = run.trim_matches(['-', '_', '.']);
         let ending = code.rsplit_once('.').map_or("", |(_, ending)| ending);
         let is_file = !ending.is_empty() && ending.chars().all(|c| c.is_ascii_alphabetic());

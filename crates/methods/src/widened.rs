@@ -26,10 +26,13 @@ pub(crate) async fn widened(
 ) -> Result<Context, SolveError> {
     let terms: Vec<String> =
         query_terms(query).into_iter().filter(|term| term.chars().all(is_chinese)).collect();
+    if terms.is_empty() {
+        return Ok(context);
+    }
     let counts = ports.base.term_counts(&terms).await?;
     let unknown: Vec<&String> =
         terms.iter().zip(&counts).filter(|(_, count)| **count == 0).map(|(term, _)| term).collect();
-    if terms.is_empty() || (unknown.len() as f64) < UNKNOWN * terms.len() as f64 {
+    if (unknown.len() as f64) < UNKNOWN * terms.len() as f64 {
         return Ok(context);
     }
     let mut characters: Vec<char> = Vec::new();

@@ -31,7 +31,8 @@ pub fn quoted_text(citation: &Citation) -> String {
     let parts = citation.best.and_then(|best| {
         let start = best.start.checked_sub(citation.span.start)?;
         let end = best.end.checked_sub(citation.span.start)?;
-        let (quote, has_others) = (&citation.quote, end - start < citation.quote.len());
+        let quote = &citation.quote;
+        let has_others = end.checked_sub(start)? < quote.len();
         let parts = (quote.get(..start)?, quote.get(start..end)?, quote.get(end..)?);
         has_others.then_some(parts)
     });
