@@ -5,7 +5,7 @@ use pikerag_knowledge::{
     Statement, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Claim, Quoted, Reading, cite, read};
+use pikerag_reason::{Claim, Quoted, Reading, cite, read_finally};
 
 use crate::named::absent_things;
 use crate::ports::{Ports, SolveError};
@@ -34,7 +34,7 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read(model, question, &context, notes, &mut run.account).await;
+            let asked = read_finally(model, question, &context, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
@@ -144,6 +144,15 @@ pub async fn refuse(
     Ok(answer)
 }
 
+/// A model's answer, and whether it is none. Prompts tell a model to leave the answer empty if nothing suggests one; a
+/// sentence reports that then.
+pub(crate) fn or_not_found(answer: String, language: Language) -> (String, bool) {
+    match answer.trim().is_empty() {
+        true => (Sentence::NotInDocuments.in_words(language), true),
+        false => (answer, false),
+    }
+}
+
 async fn finish(
     ports: &Ports,
     context: Context,
@@ -151,13 +160,21 @@ async fn finish(
     written_by: WrittenBy,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
+    let (text, refused) = match &written_by {
+        WrittenBy::LanguageModel { .. } => or_not_found(reading.answer, run.language()),
+        _ => (reading.answer, false),
+    };
     let claims: &[Claim] = &reading.claims;
-    let citations = cite(ports.base.as_ref(), &context, &reading.answer, claims).await?;
-    run.push(Event::Answered { answer: reading.answer.clone() });
+    // Citations would support an answer that is not given.
+    let citations = match refused {
+        true => Vec::new(),
+        false => cite(ports.base.as_ref(), &context, &text, claims).await?,
+    };
+    run.push(Event::Answered { answer: text.clone() });
     Ok(Answer {
-        text: reading.answer,
+        text,
         rationale: reading.rationale,
-        refused: false,
+        refused,
         missing: reading.missing,
         written_by,
         citations,

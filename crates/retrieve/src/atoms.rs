@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{Atom, AtomKind, AtomQuery, ChunkId, nearest_atoms};
+use pikerag_knowledge::{Atom, AtomKind, AtomQuery, ChunkId, NodeId, VectorSet, nearest_atoms};
 use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};
@@ -43,10 +43,7 @@ pub async fn atoms(
     exclude: &[ChunkId],
 ) -> Result<Vec<AtomHit>, RetrieveError> {
     let mut hits = Vec::new();
-    let mut asked = Vec::with_capacity(proposals.len());
-    for proposal in proposals {
-        asked.push(in_documents_words(finder, proposal).await?.into_owned());
-    }
+    let asked = all_in_documents_words(finder, proposals).await?;
     if let Some(vectors) = finder.vectors(&asked).await? {
         let lists = nearest_atoms(finder.base, kind, &vectors, k, min_score, exclude).await?;
         for (proposal, list) in lists.into_iter().enumerate() {
@@ -66,6 +63,74 @@ pub async fn atoms(
         }
     }
     Ok(each_once(hits))
+}
+
+/// The hits of [`atoms`], each with its greatest similarity to any of the proposals, also to one that did not find it
+/// because `k` other atoms are closer. In the order of proposals, best first.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn compare_all(
+    finder: Finder<'_>,
+    kind: AtomKind,
+    proposals: &[String],
+    mut hits: Vec<AtomHit>,
+) -> Result<Vec<AtomHit>, RetrieveError> {
+    if proposals.len() < 2 || hits.is_empty() {
+        return Ok(hits);
+    }
+    let asked = all_in_documents_words(finder, proposals).await?;
+    let scores: Vec<Vec<f32>> = if let Some(queries) = finder.vectors(&asked).await? {
+        let nodes: Vec<NodeId> = hits.iter().map(|hit| NodeId(hit.atom.id.0)).collect();
+        let vectors = finder.base.vectors(VectorSet::Atoms(kind), &nodes).await?;
+        let of_atom = |vector: Option<Vec<f32>>| match vector {
+            Some(vector) => queries.iter().map(|query| cosine(query, &vector)).collect(),
+            None => Vec::new(),
+        };
+        vectors.into_iter().map(of_atom).collect()
+    } else {
+        let wanted: Vec<HashSet<String>> =
+            asked.iter().map(|text| content_words(text).into_iter().collect()).collect();
+        let of_atom =
+            |hit: &AtomHit| wanted.iter().map(|wanted| share(wanted, &hit.atom.text)).collect();
+        hits.iter().map(of_atom).collect()
+    };
+    for (hit, scores) in hits.iter_mut().zip(scores) {
+        for (proposal, score) in scores.into_iter().enumerate() {
+            if hit.score < score {
+                (hit.proposal, hit.score) = (proposal, score);
+            }
+        }
+    }
+    hits.sort_by(|one, other| {
+        one.proposal.cmp(&other.proposal).then(other.score.total_cmp(&one.score))
+    });
+    Ok(hits)
+}
+
+async fn all_in_documents_words(
+    finder: Finder<'_>,
+    proposals: &[String],
+) -> Result<Vec<String>, RetrieveError> {
+    let mut asked = Vec::with_capacity(proposals.len());
+    for proposal in proposals {
+        asked.push(in_documents_words(finder, proposal).await?.into_owned());
+    }
+    Ok(asked)
+}
+
+/// The cosine of unit vectors; 0 for vectors of two models.
+fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    if one.len() != other.len() {
+        return 0.0;
+    }
+    one.iter().zip(other).map(|(x, y)| x * y).sum()
+}
+
+/// The share of the wanted words that a text holds, from 0 to 1.
+fn share(wanted: &HashSet<String>, text: &str) -> f32 {
+    let shared = content_words(text).iter().filter(|word| wanted.contains(*word)).count();
+    shared as f32 / wanted.len().max(1) as f32
 }
 
 /// Keeps each atom once, with its best score, in the order of proposals.
@@ -95,8 +160,7 @@ async fn by_words(
         found.iter().map(|hit| hit.item).filter(|chunk| !exclude.contains(chunk)).take(k).collect();
     let mut best: BTreeMap<ChunkId, (Atom, f32)> = BTreeMap::new();
     for atom in finder.base.atoms(AtomQuery::InChunks(kind, &chunks)).await? {
-        let shared = content_words(&atom.text).iter().filter(|word| wanted.contains(*word)).count();
-        let score = shared as f32 / wanted.len().max(1) as f32;
+        let score = share(&wanted, &atom.text);
         match best.get(&atom.chunk) {
             Some((_, held)) if score <= *held => {}
             _ => {

@@ -19,7 +19,7 @@ mod synonyms;
 mod tags;
 mod titles;
 
-pub use atoms::{AtomHit, atoms};
+pub use atoms::{AtomHit, atoms, compare_all};
 pub use auto::AutoParams;
 pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};

@@ -84,7 +84,7 @@ pub struct Pair {
     pub text: String,
     /// The chunk that answers it.
     pub chunk: ChunkId,
-    /// The greatest similarity to a proposal that found it.
+    /// The greatest similarity to a proposal.
     pub similarity: f32,
 }
 

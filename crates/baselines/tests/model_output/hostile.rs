@@ -24,6 +24,7 @@ use serde_json::json;
 
 use crate::common::{Files, Shelf, solve};
 use crate::model_output::fixture::{index_with, tools};
+use crate::model_output::formats;
 
 /// The attacks, used in documents, questions and replies.
 const INJECTIONS: [&str; 30] = [
@@ -168,6 +169,9 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
     let templates = templates();
     let mut missing: BTreeSet<&str> =
         templates.iter().map(|template| template.name.as_str()).collect();
+    for request in chat.requests() {
+        formats::check(&request);
+    }
     for prompt in chat.prompts() {
         let template = templates.iter().find(|template| prompt.starts_with(&template.start));
         let template = template.unwrap_or_else(|| panic!("of no template: {prompt}"));
@@ -182,12 +186,16 @@ async fn ask_in_steps(chat: &'static ScriptedChat, shelf: &Shelf) {
     let engine: Arc<dyn QueryEngine> = Arc::new(pikerag_store::Tables);
     let class = Some(TaskClass::Quantitative);
     let params = pike::Params { structured: 20, ..pike::Params::default() };
-    for injection in INJECTIONS.iter().take(6) {
-        let figure = (pike::Params { class, ..params }, "How many Cranes did Maker build?");
-        // Rules count two rows, the model all three: it chooses between the readings.
-        let readings = (pike::Params { class, ..params }, TWO_READINGS);
-        let steps = (params, "Who built the Crane of Maker, and why does it lift forty tons?");
-        for (params, asked) in [figure, readings, steps] {
+    // A number of the question that no reading has makes the choice needless, so these have none.
+    let numberless = INJECTIONS.iter().filter(|text| !text.contains(char::is_numeric));
+    for (injection, numberless) in INJECTIONS.iter().take(6).zip(numberless) {
+        let figure =
+            (pike::Params { class, ..params }, "How many Cranes did Maker build?", injection);
+        // Rules count two rows, the model all three: it chooses between the readings. Where rules are not
+        // certain, it judges its own.
+        let readings = (pike::Params { class, ..params }, TWO_READINGS, numberless);
+        let asked = "Who built the Crane of Maker, and why does it lift forty tons?";
+        for (params, asked, injection) in [figure, readings, (params, asked, injection)] {
             let models = ChatModels::one(Arc::new(chat)).into();
             let tables = Tables { engine: Some(Arc::clone(&engine)), ..Tables::default() };
             let ports = Ports { tables, ..Ports::new(shelf.base.clone(), None, models) };
@@ -220,6 +228,9 @@ fn templates() -> Vec<Template> {
     ] {
         for entry in std::fs::read_dir(crates.join(folder)).unwrap() {
             let path = entry.unwrap().path();
+            if path.is_dir() {
+                continue; // Earlier texts: only replays send them.
+            }
             let text = std::fs::read_to_string(&path).unwrap();
             let Some((start, _)) = text.split_once('{').filter(|_| text.contains("{{ ")) else {
                 continue;
@@ -413,11 +424,11 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
         // In turns: a plan that works, none, and one with unknown names. The readings of a question can
         // only differ where the plan works.
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let nth = match asked.contains(TWO_READINGS) {
-            true => 0,
-            false => ASKED.fetch_add(1, Ordering::Relaxed) % 3,
+        let (nth, table) = match asked.contains(TWO_READINGS) {
+            true => (0, Some("docfleet")),
+            false => (ASKED.fetch_add(1, Ordering::Relaxed) % 3, tables.split(' ').nth(2)),
         };
-        let table = tables.split(' ').nth(2).filter(|_| nth != 2).unwrap_or(injection);
+        let table = table.filter(|_| nth != 2).unwrap_or(injection);
         let statement = format!("SELECT count(*) FROM {table}");
         reply["sql"] = json!(if nth == 1 { String::new() } else { statement });
     }

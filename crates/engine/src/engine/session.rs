@@ -10,6 +10,7 @@ mod labelled;
 mod named;
 mod reranking;
 mod searching;
+mod trial;
 pub(super) mod weights;
 
 use std::path::{Path, PathBuf};

@@ -121,6 +121,8 @@ pub(super) struct ChatTable {
     pub(super) max_attempts: Option<u32>,
     /// The most tokens of a reply.
     pub(super) reply_tokens: Option<NonZeroU32>,
+    /// Whether final answers are shown while the model writes them.
+    pub(super) stream: Option<bool>,
     /// Headers of every request, besides that of the key.
     pub(super) headers: BTreeMap<String, Secret>,
     /// Further fields of each request's body.
@@ -352,6 +354,7 @@ impl ChatTable {
             tokens_per_minute: self.tokens_per_minute.or(default.tokens_per_minute),
             max_attempts: self.max_attempts.or(default.max_attempts),
             reply_tokens: self.reply_tokens.or(default.reply_tokens),
+            stream: self.stream.or(default.stream),
             headers: if self.headers.is_empty() && !own_place {
                 default.headers.clone()
             } else {

@@ -3,12 +3,18 @@
 use futures::future::join_all;
 use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{Event, ModelError, Role, error_chain};
+use pikerag_narrate::Language;
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 
 use super::Run;
 use crate::ports::{Ports, SolveError};
 
 impl Run {
+    /// The language of the question, for sentences that no model writes.
+    pub(crate) fn language(&self) -> Language {
+        Language::of(self.record.question.query())
+    }
+
     /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace then notes.
     ///
     /// # Errors
