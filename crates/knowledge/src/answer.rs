@@ -268,7 +268,7 @@ pub struct Answer {
 impl Answer {
     /// Whether it quotes passages, and some document mentions each thing that the question names.
     pub fn is_plain_quotation(&self) -> bool {
-        let is_absent = |quotes: &Quotes| !quotes.absent.is_empty();
-        self.written_by == WrittenBy::Quotation && !self.quotes.as_ref().is_some_and(is_absent)
+        let names_known = |quotes: &Quotes| quotes.absent.is_empty();
+        self.written_by == WrittenBy::Quotation && self.quotes.as_ref().is_none_or(names_known)
     }
 }
