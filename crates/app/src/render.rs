@@ -1,5 +1,6 @@
 //! Lays out answers on a terminal: the reasoning as a tree, the answer with numbered citations, and the cost.
 
+mod quotes;
 mod trace;
 mod worked;
 
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use pikerag_engine::knowledge::{
     Agreement, Answer, Check, KeptVerified, Millis, Recalled, ReplacedBy, Span, Spent, WrittenBy,
 };
-use pikerag_engine::narrate::{InWords, Language, Words};
+use pikerag_engine::narrate::{InWords, Language, Words, quoted_text, with_marks};
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
@@ -34,26 +35,29 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent, language: Language) -> 
             let _ = writeln!(shown, "\n{}", answer.rationale);
         }
         if answer.rationale.is_empty() || !answer.citations.is_empty() {
-            let _ = writeln!(shown, "\n{}", passages(answer, language));
+            let _ = writeln!(shown, "\n{}", quotes::shown(answer, language));
         }
         shown.push_str(&recalled(answer, language));
         let _ = writeln!(shown, "\n{end}");
         return shown;
     }
-    let numbers = match answer.citations.as_slice() {
-        [first, .., last] if CITED < answer.citations.len() => {
-            format!("[{}]…[{}]", first.number, last.number)
-        }
-        citations => {
-            let numbers = citations.iter().map(|citation| format!("[{}]", citation.number));
-            numbers.collect::<Vec<_>>().concat()
-        }
-    };
     let text = match answer.text.trim() {
         "" => language.either("(nothing was found)", "（没有找到）"),
         _ => answer.text.as_str(),
     };
-    let _ = writeln!(shown, "\n{}", format!("{text} {numbers}").trim_end());
+    let marked = match answer.citations.as_slice() {
+        [first, .., last] if CITED < answer.citations.len() => {
+            format!("{text} [{}]…[{}]", first.number, last.number)
+        }
+        citations if matches!(answer.written_by, WrittenBy::LanguageModel { .. }) => {
+            with_marks(text, citations)
+        }
+        citations => {
+            let numbers = citations.iter().map(|citation| format!("[{}]", citation.number));
+            format!("{text} {}", numbers.collect::<String>())
+        }
+    };
+    let _ = writeln!(shown, "\n{}", marked.trim_end());
     if let Some(worked) = &answer.worked {
         shown.push_str(&worked::shown(worked, language));
     }
@@ -88,7 +92,7 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent, language: Language) -> 
             "[{}] {} {check} “{}”",
             citation.number,
             place(&citation.uri, citation.page, citation.span, language),
-            short(&citation.quote, 240)
+            short(&quoted_text(citation), 240)
         );
         if let Some(by) = &citation.replaced_by {
             let _ = writeln!(shown, "    {}", replaced(by, language));
@@ -147,34 +151,6 @@ fn recalled(answer: &Answer, language: Language) -> String {
         ),
     };
     format!("\n{}\n", words.of(language))
-}
-
-/// The passages of an answer without a model, each with its title and its place.
-fn passages(answer: &Answer, language: Language) -> String {
-    if answer.citations.is_empty() {
-        return language.either("Probably not in the documents.", "文档中很可能没有。").to_owned();
-    }
-    let lead =
-        language.either("No model wrote this: passages to read", "未使用模型：以下段落供您阅读");
-    let mut shown = lead.to_owned();
-    for citation in &answer.citations {
-        let check = match citation.check {
-            Check::Verified => "",
-            _ => language.either(" ✗ not found there", " ✗ 该处没有找到"),
-        };
-        let _ = write!(
-            shown,
-            "\n[{}] {}: “{}”\n    {}{check}",
-            citation.number,
-            one_line(&citation.title),
-            short(&citation.quote, 600),
-            place(&citation.uri, citation.page, citation.span, language)
-        );
-        if let Some(by) = &citation.replaced_by {
-            let _ = write!(shown, "\n    {}", replaced(by, language));
-        }
-    }
-    shown
 }
 
 /// The mark of a citation whose document a newer version replaces.

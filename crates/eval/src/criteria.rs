@@ -226,6 +226,8 @@ mod tests {
             span: Span { start: 0, end: 1 },
             boxes: Vec::new(),
             quote: quote.to_owned(),
+            columns: Vec::new(),
+            best: None,
             check,
             replaced_by: None,
         }
@@ -247,6 +249,7 @@ mod tests {
                 citation(2, "The heating has spare power.", Check::NotFound),
             ],
             context,
+            quotes: None,
             worked: Some(Box::new(Worked { ideas, ..Worked::of(TaskClass::Creative) })),
         }
     }

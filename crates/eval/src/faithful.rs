@@ -48,6 +48,7 @@ mod tests {
             written_by: WrittenBy::Quotation,
             citations: Vec::new(),
             context: Context::default(),
+            quotes: None,
             worked: None,
         }
     }

@@ -183,6 +183,14 @@ pub struct Citation {
     pub boxes: Vec<PageBox>,
     /// The source's text under `span` if the quote was found, else the claimed text.
     pub quote: String,
+    /// The names of the columns, if the quote is a row of a table that does not name them itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// The sentence or row of the quote that fits the question best, in the source's text; only for
+    /// an answer of quotes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub best: Option<Span>,
     /// The result of the check.
     pub check: Check,
     /// The newer version of the document, if the base has one that replaces it.
@@ -223,6 +231,30 @@ impl From<&Citation> for Ground {
     }
 }
 
+/// How sure it is that quotes hold the answer. The thresholds are in `pikerag_reason`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// The best quote has most of the question's words, or nearly its meaning.
+    Found,
+    /// The best quote has some of the question's words; it may not answer it.
+    Possibly,
+    /// No passage fits, or no document mentions a thing that the question names; the quotes are the
+    /// nearest passages.
+    NotFound,
+}
+
+/// How an answer of quotes relates to its question. The quotes are the citations, the best first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Quotes {
+    /// How sure it is that they hold the answer.
+    pub grade: Grade,
+    /// The things that the question names and no document mentions, as the question writes them:
+    /// codes, proper names, quoted terms.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
+}
+
 /// The result of a method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Answer {
@@ -230,7 +262,8 @@ pub struct Answer {
     pub text: String,
     /// The reasons in the model's words; empty without a model.
     pub rationale: String,
-    /// Whether the method declined to answer; `text` then names the missing information.
+    /// Whether the method declined to answer; `text` then names the missing information, or holds
+    /// the nearest passages.
     #[serde(default)]
     #[schema(required)]
     pub refused: bool,
@@ -245,8 +278,20 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The chunks it was written from.
     pub context: Context,
+    /// The grade of an answer of quotes to a question about facts; none for other answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub quotes: Option<Quotes>,
     /// The figures, tables and forecasts behind it; none for an answer that was read from passages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub worked: Option<Box<Worked>>,
+}
+
+impl Answer {
+    /// Whether it quotes passages, and some document mentions each thing that the question names.
+    pub fn is_plain_quotation(&self) -> bool {
+        let names_known = |quotes: &Quotes| quotes.absent.is_empty();
+        self.written_by == WrittenBy::Quotation && self.quotes.as_ref().is_none_or(names_known)
+    }
 }

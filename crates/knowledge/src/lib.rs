@@ -33,7 +33,8 @@ mod verified;
 pub mod worked;
 
 pub use answer::{
-    Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, ReplacedBy, WrittenBy,
+    Answer, AnswerForm, Check, Citation, Context, ContextChunk, Grade, Question, Quotes,
+    ReplacedBy, WrittenBy,
 };
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};

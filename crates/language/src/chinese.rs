@@ -70,6 +70,36 @@ pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
     (words, found)
 }
 
+/// Family names, without characters that common words begin with (何, 方, 向).
+const FAMILY_NAMES: &str = "李王张刘陈杨赵黄周吴徐孙朱胡郭林罗郑梁谢宋唐许邓韩冯曹彭曾肖董袁潘蒋蔡余杜程苏魏吕丁\
+    沈姚卢姜崔钟谭陆汪范廖贾韦付邹孟熊秦邱尹薛闫段侯龙陶黎贺顾毛郝龚邵严覃武戴莫孔汤娄樊鄢施";
+
+/// The Chinese words of a text that name a person, a place or an organisation, in order. A word that
+/// the dictionary does not have counts as a person if it has three characters and begins with a
+/// family name.
+pub fn chinese_names_in(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for run in runs(text) {
+        for tag in JIEBA.tag(run, true) {
+            let mut characters = tag.word.chars();
+            let is_person = characters.next().is_some_and(|first| FAMILY_NAMES.contains(first));
+            let length = tag.word.chars().count();
+            let is_name = match JIEBA.has_word(tag.word) {
+                true => {
+                    2 <= length
+                        && (matches!(tag.tag, "ns" | "nt")
+                            || (is_person && tag.tag.starts_with("nr")))
+                }
+                false => length == 3 && is_person,
+            };
+            if is_name && !names.iter().any(|name| name == tag.word) {
+                names.push(tag.word.to_owned());
+            }
+        }
+    }
+    names
+}
+
 /// Adds the parts of two and three characters that are words, then the word itself.
 fn add_with_parts(word: &str, words: &mut Vec<String>) {
     let characters: Vec<char> = word.chars().collect();
@@ -133,6 +163,14 @@ mod tests {
                 (words.to_owned(), pairs_besides.to_owned())
             );
         }
+    }
+
+    #[test]
+    fn names_of_persons_and_places_are_found() {
+        let of = |text: &str| chinese_names_in(text).join(" ");
+        assert_eq!(of("苏州分公司在哪里"), "苏州");
+        assert_eq!(of("娄景衡哪天入职"), "娄景衡");
+        assert_eq!(of("门禁卡丢了要赔多少钱"), "");
     }
 
     proptest! {

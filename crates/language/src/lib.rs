@@ -3,6 +3,7 @@
 //! Indexing and queries use the same rules.
 
 mod amounts;
+mod asking;
 mod chinese;
 mod dates;
 mod decimal;
@@ -18,6 +19,7 @@ mod pattern;
 pub mod periods;
 mod quantities;
 pub mod repeats;
+mod rows;
 mod sentences;
 mod spelling;
 mod stop;
@@ -27,6 +29,7 @@ mod words;
 mod written;
 mod written_out;
 
+pub use chinese::chinese_names_in;
 pub use dates::month_named;
 pub use format::format_number;
 pub use invisible::is_invisible;
@@ -34,6 +37,7 @@ pub use language::{is_chinese, language_of};
 pub use numerals::{chinese_digit, chinese_number, is_numeral, narrow, number};
 pub use quantities::quantity;
 pub use regex::Regex;
+pub use rows::with_columns;
 pub use sentences::sentences;
 pub use spelling::{is_mistyped, most_errors, typing_errors};
 pub use stop::is_stop_word;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::asking::{is_asking, is_asking_pair, without_asking};
 use crate::chinese;
 use crate::fold::tokens;
 use crate::language::is_chinese;
@@ -37,11 +38,15 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 /// The terms of a query, each once, in order: stems of the words that carry meaning, then pairs of
-/// characters as in [`terms`]. A query that is only grammar keeps all its words.
+/// characters as in [`terms`]. Chinese words that only ask are left out. A query that is only
+/// grammar keeps all its words.
 pub fn query_terms(text: &str) -> Vec<String> {
-    let cut = Cut::new(text);
+    let mut cut = Cut::new(&without_asking(text));
     let mut chosen = cut.content_words();
+    chosen.retain(|word| !is_asking(word));
+    cut.pairs.retain(|pair| !is_asking_pair(pair));
     if chosen.is_empty() {
+        cut = Cut::new(text);
         chosen = cut.words().cloned().collect();
     }
     let mut seen = HashSet::new();
@@ -119,6 +124,13 @@ mod tests {
     fn terms_are_stems() {
         assert_eq!(query_terms("Which cranes were lifting cranes?"), ["crane", "lift"]);
         assert_eq!(query_terms("Who was it?"), ["who", "was", "it"]);
+    }
+
+    #[test]
+    fn everyday_questions_have_the_terms_of_short_ones() {
+        assert_eq!(query_terms("门禁卡丢了要赔多少钱呀？"), query_terms("门禁卡丢了 赔？"));
+        assert_eq!(query_terms("会议什么时候开？"), query_terms("会议 开"));
+        assert!(!query_terms("要能会").is_empty());
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Ends a method: answers from the gathered passages and checks each citation.
 
-use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
+use pikerag_knowledge::{
+    Answer, ChunkId, Citation, Context, Event, Grade, Note, Question, Quotes, Quoting, Role, Span,
+    Statement, WrittenBy,
+};
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Claim, Reading, cite, read_finally};
+use pikerag_reason::{Claim, Quoted, Reading, cite, read_finally};
 
 use crate::editions::with_marked_titles;
+use crate::named::absent_things;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
+use crate::widened::widened;
 
 /// Line 14 of Algorithm 1: `â ← LLM(q, C)`; without a model, quotes. An unreadable reply falls
 /// back to quotes too, and the trace says so.
@@ -63,11 +68,48 @@ async fn conclude_quoting(
     why: Quoting,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    let reading = quoted(ports, question, &context, run, why).await?.reading;
-    let is_empty = reading.claims.is_empty();
+    let context = widened(ports, question.query(), context).await?;
+    let quoted = quoted(ports, question, &context, run, why).await?;
+    let mut grade = quoted.grade();
+    let Quoted { mut reading, best, .. } = quoted;
+    let mut absent = absent_things(ports, question.query(), &context).await?;
+    if !absent.is_empty() {
+        grade = Grade::NotFound;
+        let similar = suggested(run);
+        absent.retain(|thing| !similar.iter().any(|word| thing.contains(word.as_str())));
+        // The suggestion already says that no passage has the name.
+        reading.rationale = match absent.is_empty() {
+            true => String::new(),
+            false => Sentence::NotMentioned(&absent).in_words(Language::of(question.query())),
+        };
+    }
     let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
-    answer.refused = is_empty;
+    mark_best(&mut answer.citations, &best);
+    answer.refused = grade == Grade::NotFound;
+    answer.quotes = Some(Quotes { grade, absent });
     Ok(answer)
+}
+
+/// The names of a run's question for which the documents' names are suggested.
+fn suggested(run: &Run) -> Vec<String> {
+    let mut names = Vec::new();
+    for event in run.events() {
+        if let Event::Noted { note: Statement::Fact(Note::NamesSuggested { words }) } = event {
+            names.extend(words.iter().map(|word| word.word.clone()));
+        }
+    }
+    names
+}
+
+/// Marks the sentence or row of each quote that fits the question best.
+fn mark_best(citations: &mut [Citation], best: &[(ChunkId, String)]) {
+    for citation in citations {
+        let own = best.iter().filter(|(chunk, _)| *chunk == citation.chunk);
+        citation.best = own.map(|(_, sentence)| sentence).find_map(|sentence| {
+            let start = citation.span.start + citation.quote.find(sentence.as_str())?;
+            Some(Span { start, end: start + sentence.len() })
+        });
+    }
 }
 
 /// Ends with an answer that the method's own steps have computed.
@@ -140,6 +182,7 @@ async fn finish(
         written_by,
         citations,
         context,
+        quotes: None,
         worked: None,
     })
 }

@@ -8,6 +8,7 @@ use pikerag_knowledge::{
     Reason, Recalled, Recollection, TaskClass, Verified, Worked, WrittenBy,
 };
 use pikerag_language::fold::folded;
+use pikerag_reason::columns_of;
 
 use crate::ports::{Ports, SolveError};
 use crate::recall::{alike, feedback, is_same, numbers, shared_terms};
@@ -147,6 +148,7 @@ impl Recall {
             written_by: WrittenBy::Person { name: verified.by.clone() },
             citations,
             context,
+            quotes: None,
             worked: Some(Box::new(worked)),
         })
     }
@@ -188,6 +190,8 @@ async fn grounds(
             span: ground.span,
             boxes: Vec::new(),
             quote: ground.quote.clone(),
+            columns: columns_of(chunk, ground.span),
+            best: None,
             check: Check::Verified,
             replaced_by: None,
         });

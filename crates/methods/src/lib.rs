@@ -19,6 +19,7 @@ mod grounds;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+mod named;
 mod near;
 pub mod organizing;
 pub mod pike;
@@ -36,6 +37,7 @@ pub mod tagging;
 pub mod unaided;
 pub mod verdict;
 mod verified_use;
+mod widened;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};

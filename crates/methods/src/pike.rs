@@ -196,7 +196,7 @@ async fn routed(
                     return Ok(refusal(run, asked, Some(why), language));
                 }
                 // Quoted rows of a table are no figure.
-                if answer.written_by == WrittenBy::Quotation
+                if answer.is_plain_quotation()
                     && (answer.rationale.is_empty()
                         || matches!(class, TaskClass::Factual | TaskClass::Bridging))
                     && let Some(advice) = evidence.tables.advice(ports, question).await?
@@ -389,6 +389,7 @@ fn refusal(run: &mut Run, class: TaskClass, why: Option<Reason>, language: Langu
         written_by: WrittenBy::Computation,
         citations: Vec::new(),
         context: Context::default(),
+        quotes: None,
         worked: Some(Box::new(Worked { refusal: why, ..Worked::of(class) })),
     }
 }

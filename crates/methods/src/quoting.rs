@@ -1,11 +1,11 @@
 //! Answers with quotes, by how rare a question's words are in the base and which sentences are close to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{
-    AtomKind, ChunkId, Context, Event, Note, Question, Quoting, nearest_atoms,
+    AtomKind, ChunkId, Context, Event, Grade, Note, Question, Quoting, nearest_atoms,
 };
-use pikerag_language::query_terms;
+use pikerag_language::{content_words, is_chinese, query_terms, stem};
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::{RetrieveError, with_spelling};
@@ -26,7 +26,7 @@ const UNRELATED: f32 = 0.95;
 /// The part of the range from that similarity to 1 that counts as fully close: no sentence equals its question.
 const CLOSEST: f32 = 0.78;
 
-/// Answers with quotes of the context. The trace notes the reason, and how well the best words fit if none are quoted. The
+/// Answers with quotes of the context. The trace notes the reason, and how well the best words fit if hardly any do. The
 /// rationale names the words of the question that no passage has, if its subject is among them.
 pub(crate) async fn quoted(
     ports: &Ports,
@@ -50,9 +50,9 @@ pub(crate) async fn quoted(
         let words = Sentence::WordsUnknown(&quoted.unknown);
         quoted.reading.rationale = words.in_words(Language::of(question.query()));
     }
-    let note = match quoted.reading.claims.is_empty() {
-        false => Note::QuotesEvidence { because },
-        true => Note::NothingToQuote { because, fit: f64::from(quoted.fit) },
+    let note = match quoted.grade() {
+        Grade::Found | Grade::Possibly => Note::QuotesEvidence { because },
+        Grade::NotFound => Note::NothingToQuote { because, fit: f64::from(quoted.fit) },
     };
     run.push(Event::Noted { note: note.into() });
     Ok(quoted)
@@ -65,7 +65,15 @@ async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> 
     let rare = |count: usize| (1.0 - (count.max(1) as f32).ln() / all).clamp(COMMON, 1.0);
     let unknown = terms.iter().zip(&counts).filter(|(_, count)| **count == 0);
     let absent = unknown.map(|(term, _)| term.clone()).collect();
-    let rarity = terms.into_iter().zip(counts).map(|(term, count)| (term, rare(count))).collect();
+    // Pairs of characters only help to find a word that is cut in another way.
+    let words: HashSet<String> =
+        content_words(question.query()).iter().map(|word| stem(word)).collect();
+    let is_pair = |term: &str| {
+        term.chars().count() == 2 && term.chars().all(is_chinese) && !words.contains(term)
+    };
+    let counted = terms.into_iter().zip(counts);
+    let counted = counted.filter(|(term, count)| 0 < *count || !is_pair(term));
+    let rarity = counted.map(|(term, count)| (term, rare(count))).collect();
     Ok(Known { rarity, close: close(ports, question.query()).await?, absent })
 }
 

@@ -27,7 +27,9 @@ pub enum Sentence<'a> {
     ReplyUnreadable,
     /// No passage has these words of the question, which are its subject; the nearest passages follow.
     WordsUnknown(&'a [String]),
-    /// The answer is probably not in the documents.
+    /// No document mentions these things, which the question names.
+    NotMentioned(&'a [String]),
+    /// No passage has a word of the question.
     NotInDocuments,
     /// The documents' words that are searched for, because no passage has those of the question.
     SearchedFor(&'a [Respelling]),
@@ -96,9 +98,14 @@ impl InWords for Sentence<'_> {
                     ),
                 )
             }
-            Self::NotInDocuments => {
-                Words::new("Probably not in the documents.", "文档中很可能没有。")
-            }
+            Self::NotMentioned(things) => Words::new(
+                format!("No document mentions “{}”.", things.join("”, “")),
+                format!("没有文档提到“{}”。", things.join("”、“")),
+            ),
+            Self::NotInDocuments => Words::new(
+                "Not found: no passage has a word of the question. Ask in other words.",
+                "未找到：没有段落含有问题中的词。请换个说法提问。",
+            ),
             Self::SearchedFor(words) => {
                 let (typed, found) = both(words);
                 Words::new(

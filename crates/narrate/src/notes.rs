@@ -24,9 +24,11 @@ impl InWords for Note {
                 let Words { english, chinese } = because.words();
                 Words::new(
                     format!(
-                        "{english}, and no passage matches well enough to be quoted (score {fit:.2})."
+                        "{english}, and no passage matches well: the answer quotes the nearest ones (score {fit:.2})."
                     ),
-                    format!("{chinese}，且没有段落相符到可以摘录（得分 {fit:.2}）。"),
+                    format!(
+                        "{chinese}，且没有段落足够相符：答案摘录最接近的段落（得分 {fit:.2}）。"
+                    ),
                 )
             }
             Self::SummaryQuotes => Words::new(

@@ -436,6 +436,7 @@ fn sentences_have_words() {
     let all = [
         Sentence::TableMayAnswer { table: NAMED, words, readings: words, statements: words },
         Sentence::WordsUnknown(words),
+        Sentence::NotMentioned(words),
         Sentence::NotInDocuments,
         Sentence::SearchedFor(respelled),
         Sentence::DidYouMean(respelled),

@@ -11,6 +11,7 @@ use pikerag_language::sentences;
 use pikerag_prompt::{Shown, quiet_words, seen_text};
 
 use crate::Claim;
+use crate::columns::columns_of;
 
 /// Turns claims into numbered citations, in order, each once.
 ///
@@ -42,6 +43,10 @@ pub async fn cite(
         };
         let quote = span.and_then(|span| within(chunk, span)).unwrap_or(&claim.quote).to_owned();
         let span = span.unwrap_or(chunk.span);
+        let columns = match check {
+            Check::Verified => columns_of(chunk, span),
+            _ => Vec::new(),
+        };
         let boxes: Vec<PageBox> = chunk.boxes.iter().filter_map(|line| line.within(span)).collect();
         let citation = Citation {
             number: citations.len() + 1,
@@ -52,6 +57,8 @@ pub async fn cite(
             span,
             boxes,
             quote,
+            columns,
+            best: None,
             check,
             replaced_by: None,
         };

@@ -2,6 +2,7 @@
 //! against the bytes it names.
 
 mod cite;
+mod columns;
 mod combine;
 mod form;
 mod quote;
@@ -9,6 +10,7 @@ mod read;
 mod support;
 
 pub use cite::{cite, verify};
+pub use columns::columns_of;
 pub use combine::{COMBINE, combine, short_answer, transcript};
 pub use form::{how_to_answer, how_to_answer_alone, how_to_summarize};
 pub use quote::{FLOOR, Known, Quoted, quote};

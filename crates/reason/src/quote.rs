@@ -1,22 +1,25 @@
 //! Answers a question without a language model: quotes the sentence or row of the evidence that
-//! fits best, then others that add something. A quote goes on to the sentence that answers. If
-//! nothing fits well enough, it quotes nothing.
+//! fits best, then others that add something. A quote goes on to the sentence that answers. A grade
+//! says how well the best one fits.
 
 mod asked;
+mod characters;
 mod units;
 mod unknown;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use pikerag_knowledge::{Chunk, ChunkId, Context, Question};
+use pikerag_knowledge::{Chunk, ChunkId, Context, Grade, Question, Span};
 use pikerag_language::names::{Name, names_in};
-use pikerag_language::{is_chinese, stem, terms};
+use pikerag_language::{is_chinese, stem, terms, with_columns};
 
 use crate::Claim;
+use crate::columns::columns_of;
 use crate::read::Reading;
 
 use self::asked::{Kind, holds_new_value, kind_of};
+use self::characters::Characters;
 use self::units::{Unit, units};
 use self::unknown::unknown_words;
 
@@ -37,14 +40,36 @@ pub struct Known {
 /// The quotes, and how well they fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quoted {
-    /// The quotes, the best first; empty if nothing fits well enough.
+    /// The quotes, the best first; empty only without passages.
     pub reading: Reading,
-    /// How well the best quote fits, from 0 to 1.5 if meaning counts too; below [`FLOOR`] nothing
-    /// is quoted.
+    /// The sentence or row of each quote that fits, in the order of the quotes.
+    pub best: Vec<(ChunkId, String)>,
+    /// How well the best quote fits, from 0 to 1.7 if meaning and characters count too.
     pub fit: f32,
+    /// The share of the question's terms, weighed by their rarity, that the best quote holds.
+    pub covered: f32,
     /// The words of the question that no passage of the base has, if its subject is among them.
     pub unknown: Vec<String>,
 }
+
+impl Quoted {
+    /// How sure it is that the quotes hold the answer.
+    pub fn grade(&self) -> Grade {
+        if self.reading.claims.is_empty() || self.fit < POSSIBLY {
+            Grade::NotFound
+        } else if self.unknown.is_empty() && (FOUND_WORDS <= self.covered || FOUND <= self.fit) {
+            Grade::Found
+        } else {
+            Grade::Possibly
+        }
+    }
+}
+
+/// From this fit, or this share of the terms, on an answer counts as found, and from this fit on as
+/// possible. Chosen on the development part of `examples/quotes` (docs/bench/results/retrieval.md).
+const FOUND: f32 = 0.7;
+const FOUND_WORDS: f32 = 0.55;
+const POSSIBLY: f32 = 0.3;
 
 /// The value of a term of the question that the sentence itself does not hold. The term may occur
 /// above it, in the sentence before, elsewhere in its chunk, or in another chunk of its document.
@@ -54,6 +79,9 @@ const AROUND: f32 = 0.3;
 const DOCUMENT: f32 = 0.2;
 /// Weight of meaning beside words, if there is an embedder.
 const CLOSE: f32 = 0.5;
+/// Weight of single Chinese characters beside words: everyday words share some with formal ones
+/// (烘茶叶的机器, 烘干机).
+const CHARACTERS: f32 = 0.15;
 /// A value of the asked kind adds this much; a missing one takes it away.
 const VALUE: f32 = 0.1;
 /// The bonus by the rank of a chunk (`Rank::of`), for the first quote and for further ones, which
@@ -72,18 +100,18 @@ const ADDS: f32 = 0.2;
 /// Characters that following sentences add to a quote, at most.
 const LONGEST: usize = 300;
 
-/// Nothing is quoted below this fit: hardly an informative word of the question occurs in the
-/// evidence. A higher floor loses answers to questions that use other words than the documents
-/// (docs/explain/retrieval.md).
+/// Below this fit hardly an informative word of the question occurs in a quote: it is no statement
+/// about a thing that is compared or judged.
 pub const FLOOR: f32 = 0.08;
 
 /// Quotes at most `most` sentences or rows of the context, at most one per chunk, the best first.
+/// Where nothing fits, these are the nearest passages.
 pub fn quote(question: &Question, context: &Context, known: &Known, most: usize) -> Quoted {
     let chunks: Vec<&Chunk> = context.chunks.iter().map(|held| &held.chunk).collect();
     let units = units(&chunks);
-    let scorer = Scorer::new(question, known);
+    let scorer = Scorer::new(question, known, &chunks);
     let mut quoted: Vec<&Unit<'_>> = Vec::new();
-    let (mut first, mut fit) = (0.0, 0.0);
+    let (mut first, mut fit, mut covered) = (0.0, 0.0, 0.0);
     while quoted.len() < most {
         let leads = scorer.leads(&quoted);
         let texts: Vec<String> = quoted.iter().map(|held| plain(held.text)).collect();
@@ -105,24 +133,33 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
             // Further quotes are compared with the worth that the best would have as one of them.
             first = worth - FIRST.of(unit.place) + LATER.of(unit.place);
             fit = scorer.fit(unit);
+            covered = scorer.covered(unit);
         } else if worth < FURTHER * first {
             break;
         }
         quoted.push(unit);
     }
-    if fit < FLOOR {
-        return Quoted { fit, ..Quoted::default() };
-    }
-    let text = |unit: &&Unit<'_>| {
-        unit.chunk.text.get(scorer.extended(unit)).unwrap_or(unit.text).to_owned()
-    };
-    let mut claims: Vec<Claim> =
-        quoted.iter().map(|unit| Claim { chunk: unit.chunk.id, quote: text(unit) }).collect();
+    let (mut claims, mut best, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     let mut texts = HashSet::new();
-    claims.retain(|claim| texts.insert(plain(&claim.quote)));
-    let answer = claims.iter().map(|claim| shown(&claim.quote)).collect::<Vec<_>>().join("\n");
-    let reading = Reading { answer, claims, ..Reading::default() };
-    Quoted { reading, fit, unknown: unknown_words(question, context, known) }
+    for unit in in_order(quoted) {
+        let span = scorer.extended(unit);
+        let quote = unit.chunk.text.get(span.clone()).unwrap_or(unit.text).to_owned();
+        if !texts.insert(plain(&quote)) {
+            continue;
+        }
+        let begin = unit.chunk.span.start;
+        let place = Span { start: begin + span.start, end: begin + span.end };
+        lines.push(shown(&quote, &columns_of(unit.chunk, place)));
+        best.push((unit.chunk.id, unit.text.to_owned()));
+        claims.push(Claim { chunk: unit.chunk.id, quote });
+    }
+    let reading = Reading { answer: lines.join("\n"), claims, ..Reading::default() };
+    Quoted { reading, best, fit, covered, unknown: unknown_words(question, context, known) }
+}
+
+/// The quotes in the order in which people see them: as they were chosen, the best first.
+fn in_order<'a, 'b>(quoted: Vec<&'b Unit<'a>>) -> Vec<&'b Unit<'a>> {
+    quoted
 }
 
 /// A text without case and line breaks.
@@ -152,21 +189,30 @@ struct Scorer<'a> {
     known: &'a Known,
     /// The weight of all its terms together.
     all: f32,
+    characters: Characters,
 }
 
 impl<'a> Scorer<'a> {
-    fn new(question: &'a Question, known: &'a Known) -> Self {
+    fn new(question: &'a Question, known: &'a Known, chunks: &[&Chunk]) -> Self {
         let all = known.rarity.iter().map(|(_, rarity)| rarity).sum::<f32>().max(1e-6);
         let question = question.text.as_str();
-        Self { question, names: names_in(question), kind: kind_of(question), known, all }
+        let terms = known.rarity.iter().map(|(term, _)| term.as_str());
+        let characters = Characters::new(terms, chunks);
+        let (names, kind) = (names_in(question), kind_of(question));
+        Self { question, names, kind, known, all, characters }
     }
 
-    /// How well a unit fits by words and meaning alone; half as well if the question names a person
-    /// or thing of which the base knows no word.
+    /// The share of the question's terms, weighed by their rarity, that a unit has.
+    fn covered(&self, unit: &Unit<'_>) -> f32 {
+        let terms = self.known.rarity.iter();
+        terms.map(|(term, rarity)| rarity * presence(unit, term)).sum::<f32>() / self.all
+    }
+
+    /// How well a unit fits by words, characters and meaning alone; half as well if the question
+    /// names a person or thing of which the base knows no word.
     fn fit(&self, unit: &Unit<'_>) -> f32 {
-        let covered: f32 =
-            self.known.rarity.iter().map(|(term, rarity)| rarity * presence(unit, term)).sum();
-        let fit = covered / self.all + CLOSE * self.closeness(unit);
+        let characters = CHARACTERS * self.characters.share(unit.text, unit.chunk);
+        let fit = self.covered(unit) + CLOSE * self.closeness(unit) + characters;
         let is_unknown =
             |name: &Name| name.iter().all(|word| self.known.absent.contains(&stem(word)));
         let names_unknown =
@@ -183,6 +229,7 @@ impl<'a> Scorer<'a> {
         }
         let mut worth = covered / self.all;
         worth += CLOSE * self.closeness(unit);
+        worth += CHARACTERS * self.characters.share(unit.text, unit.chunk);
         worth += if quoted.is_empty() { FIRST } else { LATER }.of(unit.place);
         if let Some(kind) = self.kind {
             worth += if holds_new_value(unit.text, kind, self.question) { VALUE } else { -VALUE };
@@ -263,9 +310,11 @@ fn presence(unit: &Unit<'_>, term: &str) -> f32 {
     }
 }
 
-/// A quote as an answer shows it: one line, without the marks of lists and tables around it.
-fn shown(text: &str) -> String {
+/// A quote as an answer shows it: one line, without the marks of lists and tables around it. A row
+/// names its columns.
+fn shown(text: &str, columns: &[String]) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = with_columns(columns, &line);
     line.trim_matches(['|', '*', '-', '•', ' ']).replace("**", "")
 }
 
@@ -355,7 +404,7 @@ mod tests {
             let rarity = query_terms(&question).into_iter().map(|term| (term, 1.0)).collect();
             let known = Known { rarity, ..Known::default() };
             let question = Question::new("q", question);
-            let scorer = Scorer::new(&question, &known);
+            let scorer = Scorer::new(&question, &known, &[&chunk]);
             for unit in units(&[&chunk]) {
                 let span = scorer.extended(&unit);
                 prop_assert!(span.start == unit.span.start && unit.span.end <= span.end);
@@ -404,10 +453,54 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_quoted_without_fitting_sentence() {
+    fn nearest_passages_follow_where_nothing_fits() {
         let texts = [("Weather", "Rain is wet. Snow is cold."), ("Tea", "Tea is warm.")];
         let quoted = ask("When did Ewan Staveley join the sales team?", &texts);
-        assert_eq!(quoted.reading, Reading::default());
-        assert_eq!(ask("Where?", &[]).reading, Reading::default());
+        assert_eq!((quoted.grade(), quoted.reading.claims.is_empty()), (Grade::NotFound, false));
+        let nothing = ask("Where?", &[]);
+        assert_eq!((nothing.grade(), nothing.reading), (Grade::NotFound, Reading::default()));
+    }
+
+    #[test]
+    fn grades_follow_the_words_that_a_quote_holds() {
+        let texts = [("Fees", "The yearly fee of the contract is £48,600.")];
+        for (question, grade) in [
+            ("What is the yearly fee of the contract?", Grade::Found),
+            ("What yearly fee does the gardener ask from us?", Grade::Possibly),
+            ("Does the gardener plant red tulips?", Grade::NotFound),
+        ] {
+            assert_eq!(ask(question, &texts).grade(), grade, "{question}");
+        }
+    }
+
+    /// The question shares no word with the sentence, only the character of the machine's name.
+    #[test]
+    fn everyday_words_share_characters_with_formal_ones() {
+        let texts = [("台账", "热水壶位于门厅。烘干机由恒灶制造。年会定于周末。")];
+        let quoted = ask("那个烘叶子的玩意谁造的？", &texts);
+        assert!(quoted.reading.answer.starts_with("烘干机"), "{}", quoted.reading.answer);
+    }
+
+    #[test]
+    fn a_quoted_row_names_its_columns() {
+        let text = "Pump | Overhaul\nP-105 | 2024-09-30\nP-106 | 2025-08-12";
+        let mut lines = Vec::new();
+        let mut start = 0;
+        for line in text.split('\n') {
+            lines.push(Span { start, end: start + line.len() });
+            start += line.len() + 1;
+        }
+        let cells = |line: &str| line.split(" | ").map(str::to_owned).collect::<Vec<_>>();
+        let rows = text.split('\n').skip(1).map(cells).collect();
+        let header = vec!["Pump".to_owned(), "Overhaul".to_owned()];
+        let table = Some(pikerag_knowledge::Table { header, rows, lines });
+        let kind = pikerag_knowledge::ChunkKind::Table;
+        let context = Context::of(1, [Chunk { table, kind, ..chunk(1, "Register", text) }]);
+        let question = Question::new("q", "When was the overhaul of P-105?");
+        let terms = query_terms(&question.text).into_iter();
+        let known = Known { rarity: terms.map(|term| (term, 1.0)).collect(), ..Known::default() };
+        let quoted = quote(&question, &context, &known, 4);
+        assert_eq!(quoted.reading.answer, "Pump: P-105 | Overhaul: 2024-09-30");
+        assert_eq!(quoted.best, [(chunk(1, "", "").id, "P-105 | 2024-09-30".to_owned())]);
     }
 }

@@ -269,6 +269,7 @@ mod tests {
             written_by: WrittenBy::Quotation,
             citations: Vec::new(),
             context: Context::of(1, [document(1), document(2)]),
+            quotes: None,
             worked: None,
         };
         RunRecord {

@@ -1145,9 +1145,14 @@ export interface components {
              *     was asked.
              */
             missing?: string[];
+            /** @description The grade of an answer of quotes to a question about facts; none for other answers. */
+            quotes?: components["schemas"]["Quotes"];
             /** @description The reasons in the model's words; empty without a model. */
             rationale: string;
-            /** @description Whether the method declined to answer; `text` then names the missing information. */
+            /**
+             * @description Whether the method declined to answer; `text` then names the missing information, or holds
+             *     the nearest passages.
+             */
             refused: boolean;
             /** @description The short answer, without its reasons; if `refused`, the missing information. */
             text: string;
@@ -1469,6 +1474,11 @@ export interface components {
         /** @description One numbered citation of an answer. */
         Citation: {
             /**
+             * @description The sentence or row of the quote that fits the question best, in the source's text; only for
+             *     an answer of quotes.
+             */
+            best?: components["schemas"]["Span"];
+            /**
              * @description The lines or other pieces of the quote, with their pages and places; those of the whole
              *     chunk if the quote was not found. Empty if unknown.
              */
@@ -1477,6 +1487,8 @@ export interface components {
             check: components["schemas"]["Check"];
             /** @description The chunk that contains the quote; if none does, the chunk that the claim names. */
             chunk: components["schemas"]["ChunkId"];
+            /** @description The names of the columns, if the quote is a row of a table that does not name them itself. */
+            columns?: string[];
             /** @description The number shown with the answer, from 1. */
             number: number;
             /**
@@ -2455,6 +2467,11 @@ export interface components {
             /** @description How to find it. */
             next_step: string;
         };
+        /**
+         * @description How sure it is that quotes hold the answer. The thresholds are in `pikerag_reason`.
+         * @enum {string}
+         */
+        Grade: "found" | "possibly" | "not_found";
         /** @description A node and the nodes around it. */
         GraphAround: {
             /** @description The edges among them. */
@@ -3518,6 +3535,16 @@ export interface components {
             method: string;
             /** @description The same in US dollars. */
             usd: components["schemas"]["ForecastUsd"];
+        };
+        /** @description How an answer of quotes relates to its question. The quotes are the citations, the best first. */
+        Quotes: {
+            /**
+             * @description The things that the question names and no document mentions, as the question writes them:
+             *     codes, proper names, quoted terms.
+             */
+            absent?: string[];
+            /** @description How sure it is that they hold the answer. */
+            grade: components["schemas"]["Grade"];
         };
         /**
          * @description Why an answer quotes.

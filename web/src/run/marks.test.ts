@@ -57,3 +57,10 @@ test("the_bracket_after_the_figures_is_no_figure", () => {
   expect(inLines(months, "reckoning")).toBe(list);
   expect(inLines("A: 1; B: 2; C: 3; D: 4 (sum of beds in wards; by hospital)", "reckoning")).toBe("- A: 1\n- B: 2\n- C: 3\n- D: 4\n\nsum of beds in wards; by hospital");
 });
+
+test("a number follows the sentence that shares most words with its quote", () => {
+  const citations = cited("The pump was built by Keswin in Brackness.", "The seals of all pumps come from Hexley.", "Rain is wet.");
+  const text = "Keswin built the pump in Brackness. The seals come from Hexley.";
+  expect(withMarks(text, citations, false).text).toBe("Keswin built the pump in Brackness. [1] The seals come from Hexley. [2] [3]");
+  expect(withMarks("维修由恒灶负责。押金为五百元。", cited("押金五百元，退租时退还。"), false).text).toBe("维修由恒灶负责。押金为五百元。 [1]");
+});

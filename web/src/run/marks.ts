@@ -8,6 +8,8 @@ const FEW_FIGURES = 4;
 /** Shorter words occur in an answer by chance. */
 const LEAST_LETTERS = 12;
 const MOST_QUOTES = 60;
+/** Words that a sentence of the answer shares with a quote, at least, to have its number. */
+const LEAST_SHARED = 2;
 
 /** The figures of a computed answer, one per line: `2024-01: 3; 2024-02: 5` is hard to read. The last line says over what they are computed. */
 export function inLines(text: string, by: string): string {
@@ -39,6 +41,12 @@ export function withMarks(text: string, citations: Citation[], isQuotation: bool
   const known = new Set(citations.map((one) => one.number));
   const written = new Set([...text.matchAll(/\[(\d+)\]/g)].map((match) => Number(match[1])).filter((number) => known.has(number)));
   const quoted = written.size === 0 ? placesOf(text, citations.slice(0, MOST_QUOTES), isQuotation) : [];
+  // Numbers behind a list are those of the whole list.
+  if (written.size === 0 && !isQuotation && !/(^|\n)- /.test(text)) {
+    const placed = new Set(quoted.map((one) => one.number));
+    quoted.push(...behindSentences(text, citations.slice(0, MOST_QUOTES).filter((one) => !placed.has(one.number))));
+    quoted.sort((a, b) => a.end - b.end || a.number - b.number);
+  }
   for (const { number } of quoted) {
     written.add(number);
   }
@@ -85,6 +93,33 @@ function placesOf(text: string, citations: Citation[], isQuotation: boolean): Qu
     });
   }
   return found.sort((a, b) => a.start - b.start);
+}
+
+/** The end of the sentence that shares most words with each quote; none in a text of one sentence, and for fewer than two words. */
+function behindSentences(text: string, citations: Citation[]): Quoted[] {
+  const sentences = [...text.matchAll(/[^.!?。！？\n]+(?:[.!?](?!\s|$)[^.!?。！？\n]*)*[.!?。！？]*/g)].filter((match) => /[\p{L}\p{N}]/u.test(match[0]));
+  if (sentences.length < 2) {
+    return [];
+  }
+  const found: Quoted[] = [];
+  for (const { number, quote } of citations) {
+    const own = wordsOf(quote);
+    const counts = sentences.map((match) => [...wordsOf(match[0])].filter((word) => own.has(word)).length);
+    const most = Math.max(...counts);
+    const sentence = sentences[counts.indexOf(most)];
+    if (sentence && LEAST_SHARED <= most) {
+      const end = sentence.index + sentence[0].trimEnd().length;
+      found.push({ start: end, end, number });
+    }
+  }
+  return found;
+}
+
+/** Words of at least four letters, numbers, and pairs of Chinese characters. */
+function wordsOf(text: string): Set<string> {
+  const latin = text.toLowerCase().match(/[a-z]{4,}|\d[\d.,:-]*\d|\d/g) ?? [];
+  const chinese = (text.match(/\p{Script=Han}+/gu) ?? []).flatMap((run) => Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2)));
+  return new Set([...latin, ...chinese]);
 }
 
 /** The letters and digits of a text, and their places. */

@@ -113,7 +113,7 @@ fn a_subject_that_no_passage_has_is_named() {
     place.write("docs/stores.md", "# Stores\n\nVellmarsh keeps food cold at three places.\n");
     place.write("docs/公司.md", "# 简介\n\n公司位于临江市，员工共有三百人。\n");
     place.run_to(0, &["index", "docs"]);
-    let ask = |question: &str| place.run_to(0, &["ask", question]).stdout;
+    let ask = |question: &str| place.run(&["ask", question]).stdout;
     let shown = ask("Who is the CEO of Vellmarsh?");
     assert!(shown.contains("No passage has the word “CEO”"), "{shown}");
     assert!(shown.contains("Vellmarsh keeps food cold"), "{shown}");
@@ -134,7 +134,7 @@ fn mistyped_words_are_forgiven_and_names_are_not_replaced() {
         "# Travel\n\nThe daily allowance for meals is 45 pounds.\n\n# People\n\nAsk Ruth Whitcombe about lost receipts.\n",
     );
     place.run_to(0, &["index", "docs"]);
-    let ask = |question: &str| place.run_to(0, &["ask", question]).stdout;
+    let ask = |question: &str| place.run(&["ask", question]).stdout;
     let shown = ask("daly allowence for meels");
     assert!(shown.contains("45 pounds"), "{shown}");
     assert!(
@@ -149,7 +149,37 @@ fn mistyped_words_are_forgiven_and_names_are_not_replaced() {
     let shown = ask("What is the daily allowance for meals?");
     assert!(!shown.contains("No passage has") && !shown.contains("Searched for"), "{shown}");
     let nothing = place.run(&["ask", "Zorbl"]).stdout;
-    assert!(nothing.contains("Probably not in the documents."), "{nothing}");
+    assert!(nothing.contains("Not found: no passage has a word of the question."), "{nothing}");
+}
+
+/// A code that no document has is named first, and rows about other things are the nearest passages.
+/// A row is never without the names of its columns, and JSON has the grade.
+#[test]
+fn an_unknown_pump_is_named_before_rows_on_other_pumps() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[embed]\nkind = \"none\"\n");
+    place.write(
+        "docs/pumps.md",
+        "# Pumps\n\n| Pump | Use | Overhaul |\n| --- | --- | --- |\n| P-101 | bilge | 2025-11-04 |\n| P-102 | fire main | 2025-06-17 |\n",
+    );
+    place.write("docs/手册.md", "# 员工手册\n\n第一条 男职工在配偶生育时享受陪产假十五天。\n");
+    place.run_to(0, &["index", "docs"]);
+    let shown = place.run(&["ask", "When was the overhaul of pump P-107?"]).stdout;
+    let lead =
+        "No document mentions “P-107”.\n\nNot found; nearest passages:\n[1] Pumps: “Pump: P-10";
+    assert!(shown.contains(lead), "{shown}");
+    let shown = place.run_to(0, &["ask", "When was the overhaul of pump P-102?"]).stdout;
+    assert!(shown.contains("“Pump: P-102 | Use: fire main | Overhaul: 2025-06-17”"), "{shown}");
+    let shown = place.run_to(0, &["ask", "男职工的陪产假是几天？"]).stdout;
+    assert!(shown.contains("Found in the documents:") && shown.contains("十五天"), "{shown}");
+    let answer =
+        place.run(&["ask", "--json", "P-107 上次大修是什么时候？"]).json()["answer"].clone();
+    assert_eq!(answer["quotes"]["grade"], "not_found", "{answer:#}");
+    assert_eq!(answer["quotes"]["absent"][0], "P-107");
+    assert_eq!(answer["refused"], true);
+    assert!(!answer["citations"].as_array().unwrap().is_empty(), "{answer:#}");
+    let shown = place.run(&["ask", "老婆生孩子了，我能歇几天啊？"]).stdout;
+    assert!(shown.contains("nearest passages:") && shown.contains("陪产假十五天"), "{shown}");
 }
 
 /// An offline answer quotes its evidence; each quote is in the file, byte for byte.

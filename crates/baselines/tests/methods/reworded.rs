@@ -88,6 +88,7 @@ async fn solve(
         written_by: WrittenBy::Quotation,
         citations: Vec::new(),
         context: Context::default(),
+        quotes: None,
         worked: None,
     })
 }

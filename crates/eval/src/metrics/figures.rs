@@ -135,6 +135,7 @@ mod tests {
             written_by,
             citations: Vec::new(),
             context: Context::default(),
+            quotes: None,
             worked: None,
         }
     }

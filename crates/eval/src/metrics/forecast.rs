@@ -89,6 +89,7 @@ mod tests {
             written_by: WrittenBy::Computation,
             citations: Vec::new(),
             context: Context::default(),
+            quotes: None,
             worked: Some(Box::new(Worked { forecast, ..Worked::of(TaskClass::Predictive) })),
         }
     }

@@ -14,7 +14,7 @@ use crate::ideas::IdeaScores;
 pub enum Note {
     /// The answer quotes its evidence.
     QuotesEvidence { because: Quoting },
-    /// No passage matches well enough to be quoted; `fit` is the score of the best one.
+    /// No passage matches well, so the answer quotes the nearest ones; `fit` is the score of the best.
     NothingToQuote { because: Quoting, fit: f64 },
     /// Without a language model, the summary consists of the most central sentences.
     SummaryQuotes,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_knowledge::{
     Answer, Check, Chunk, ChunkId, Citation, Context, Event, Span, Worked, WrittenBy,
 };
+use pikerag_reason::columns_of;
 
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -33,6 +34,7 @@ pub(super) async fn computed_answer(
         written_by: WrittenBy::Computation,
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     })
 }
@@ -76,6 +78,8 @@ pub(super) async fn cited(
             span,
             boxes,
             quote: quote.unwrap_or_default().to_owned(),
+            columns: columns_of(chunk, span),
+            best: None,
             check: if quote.is_some() { Check::Verified } else { Check::NotFound },
             replaced_by: None,
         });

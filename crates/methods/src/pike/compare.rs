@@ -14,7 +14,7 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, at_most, closed, object, passages, quiet_headings, shape, text,
 };
-use pikerag_reason::{Claim, answer_in, cite, how_to_answer, missing_in};
+use pikerag_reason::{Claim, FLOOR, answer_in, cite, how_to_answer, missing_in};
 use serde_json::{Value as Json, json};
 
 use self::records::by_records;
@@ -156,6 +156,7 @@ async fn by_model(
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }
@@ -270,9 +271,10 @@ async fn by_quotes(
                 context.add(1, chunk.clone());
             }
         }
-        let reading =
+        let quoted =
             quoted(ports, &question.reworded(about), &context, run, Quoting::NoModel).await?;
-        let quote = reading.reading.claims.into_iter().next();
+        let fits = FLOOR <= quoted.fit;
+        let quote = quoted.reading.claims.into_iter().next().filter(|_| fits);
         row.cells.push(
             quote.as_ref().map(|claim| ComparedCell { text: claim.quote.clone(), citation: None }),
         );
@@ -300,6 +302,7 @@ async fn by_quotes(
         written_by: WrittenBy::Quotation,
         citations,
         context: all,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }

@@ -252,6 +252,7 @@ async fn written(
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }

@@ -13,7 +13,7 @@ use pikerag_knowledge::{
 use pikerag_language::is_chinese;
 use pikerag_narrate::{InWords, Language, Sentence, prospect_answer};
 use pikerag_prompt::{Prompt, passages, quiet_headings};
-use pikerag_reason::{Claim, cite};
+use pikerag_reason::{Claim, FLOOR, cite};
 
 use self::reply::{JudgementReply, ReplyArgument, Side};
 use self::search::searched;
@@ -205,6 +205,7 @@ async fn by_model(
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }
@@ -272,8 +273,9 @@ async fn by_quotes(
 ) -> Result<Outcome, SolveError> {
     let mut context = Context::default();
     context.extend(1, found);
-    let claims = quoted(ports, question, &context, run, because).await?.reading.claims;
-    if claims.is_empty() {
+    let quoted = quoted(ports, question, &context, run, because).await?;
+    let claims = quoted.reading.claims;
+    if claims.is_empty() || quoted.fit < FLOOR {
         let why = match because {
             Quoting::NoModel => Reason::JudgementNeedsModel,
             Quoting::ReplyUnreadable => Reason::NothingToJudge,
@@ -304,6 +306,7 @@ async fn by_quotes(
         written_by: WrittenBy::Quotation,
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(worked)),
     }))
 }

@@ -201,6 +201,7 @@ async fn by_model(
         written_by: WrittenBy::LanguageModel { model },
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(Worked::of(TaskClass::Summarizing))),
     }))
 }
@@ -248,6 +249,7 @@ async fn by_quotes(
         written_by: WrittenBy::Quotation,
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(Worked::of(TaskClass::Summarizing))),
     }))
 }

@@ -37,6 +37,10 @@ const ARTICLE: usize = 300;
 /// Sentences by which a quote may go on.
 const FOLLOWING: usize = 2;
 
+/// Characters of the first sentence of a numbered item that only names its subject, at most.
+const ITEM_HEAD: usize = 40;
+const ITEM_HEAD_CHINESE: usize = 14;
+
 /// A sentence with fewer terms says nothing by itself.
 const SHORT: usize = 3;
 
@@ -107,7 +111,7 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
 }
 
 /// The sentences of a paragraph; one of a word or two, such as a run-in heading or a number, joins
-/// the next.
+/// the next, as does the head of a numbered item.
 fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut begun = None;
@@ -115,8 +119,9 @@ fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
     for part in sentences(within) {
         let start = begun.take().unwrap_or(block.start + part.start);
         let end = block.start + part.end;
-        let is_short = text.get(start..end).is_none_or(|part| terms(part).len() < SHORT);
-        match is_short {
+        let is_part =
+            text.get(start..end).is_none_or(|part| terms(part).len() < SHORT || is_item_head(part));
+        match is_part {
             true => begun = Some(start),
             false => parts.push(start..end),
         }
@@ -128,6 +133,18 @@ fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
         }
     }
     parts
+}
+
+/// Whether a sentence only names the subject of a numbered item: `2. Shore power.`, `一、新包装线。`
+fn is_item_head(text: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_digit() || "零〇一二三四五六七八九十".contains(c);
+    let inside = text.trim_start_matches(['（', '(']);
+    let rest = inside.trim_start_matches(is_number);
+    let is_numbered = rest.len() < inside.len()
+        && rest.starts_with(['.', '、', '．', ')', '）'])
+        && text.ends_with(['.', '。']);
+    let most = if text.chars().any(is_chinese) { ITEM_HEAD_CHINESE } else { ITEM_HEAD };
+    is_numbered && text.chars().count() <= most
 }
 
 /// Whether a line is a header of an e-mail (sender, date, subject), quoted or not.
@@ -342,6 +359,18 @@ mod tests {
         let chunk = chunk(1, "T", mail);
         let texts: Vec<&str> = units(&[&chunk]).iter().map(|unit| unit.text).collect();
         assert_eq!(texts, ["> The crane comes in May."]);
+    }
+
+    #[test]
+    fn heads_of_items_join_the_next_sentence() {
+        for text in [
+            "2. Shore power at the quay. The cabinet failed its test.",
+            "一、新包装线。会议同意采购一条自动包装线。",
+        ] {
+            let own = if text.contains(is_chinese) { "采购" } else { "cabinet" };
+            assert_eq!(quoted(text, own), text);
+        }
+        assert!(!is_item_head("1. 住宿：省会城市每晚不超过380元。") && !is_item_head("Cost fell."));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Reads a conversation as chat programs send it: base, method, question, or background task.
 
-use pikerag_engine::knowledge::{Answer, Check, Citation};
+use std::fmt::Write;
+
+use pikerag_engine::knowledge::{Answer, Check, Citation, Grade};
+use pikerag_engine::narrate::{InWords, Language, quoted_text};
 use pikerag_engine::parts::{Speaker, Turn};
 use pikerag_engine::settings::DEFAULT_BASE;
 use pikerag_engine::{AskRequest, Session};
@@ -109,8 +112,14 @@ pub(crate) async fn asked(
 }
 
 /// An answer as a chat shows it: the text with the numbers of its citations, then the rationale;
-/// and the position of each citation's number in it, in characters.
+/// and the position of each citation's number in it, in characters. Quotes are a list under their
+/// grade, after the things that no document mentions.
 pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) {
+    if let Some(quotes) = &answer.quotes
+        && !answer.citations.is_empty()
+    {
+        return shown_quotes(answer, quotes.grade);
+    }
     let mut text = match answer.text.trim() {
         // An empty bubble looks broken.
         "" => "—".to_owned(),
@@ -138,9 +147,69 @@ pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) 
     (text, places)
 }
 
+fn shown_quotes(answer: &Answer, grade: Grade) -> (String, Vec<(Citation, usize, usize)>) {
+    let rationale = answer.rationale.trim();
+    let language =
+        Language::of(if rationale.is_empty() { answer.text.as_str() } else { rationale });
+    let mut text = match rationale {
+        "" => String::new(),
+        first => format!("{first}\n\n"),
+    };
+    text.push_str(&grade.in_words(language));
+    text.push_str(language.either(":", "："));
+    let mut places = Vec::new();
+    let verified = answer.citations.iter().filter(|citation| citation.check == Check::Verified);
+    for (at, citation) in verified.take(CITED).enumerate() {
+        let _ = write!(text, "\n\n{}: {} ", citation.title, quoted_text(citation));
+        let begins = text.chars().count();
+        let _ = write!(text, "[{}]", at + 1);
+        places.push((citation.clone(), begins, text.chars().count()));
+    }
+    (text, places)
+}
+
 #[cfg(test)]
 mod tests {
+    use pikerag_engine::knowledge::{ChunkId, Context, Quotes, Span, WrittenBy};
+
     use super::*;
+
+    #[test]
+    fn quotes_are_a_list_under_their_grade() {
+        let quote = "| P-101 | bilge |";
+        let citation = Citation {
+            number: 1,
+            chunk: ChunkId(1),
+            uri: "pumps.md".to_owned(),
+            title: "Pumps".to_owned(),
+            page: None,
+            span: Span { start: 0, end: quote.len() },
+            boxes: Vec::new(),
+            quote: quote.to_owned(),
+            columns: vec!["Pump".to_owned(), "Use".to_owned()],
+            best: None,
+            check: Check::Verified,
+        };
+        let answer = Answer {
+            text: "Pump: P-101 | Use: bilge".to_owned(),
+            rationale: "No document mentions “P-107”.".to_owned(),
+            refused: true,
+            missing: Vec::new(),
+            written_by: WrittenBy::Quotation,
+            citations: vec![citation],
+            context: Context::default(),
+            quotes: Some(Quotes { grade: Grade::NotFound, absent: vec!["P-107".to_owned()] }),
+            worked: None,
+        };
+        let (text, places) = shown(&answer);
+        assert_eq!(
+            text,
+            "No document mentions “P-107”.\n\nNot found; nearest passages:\n\nPumps: Pump: P-101 | Use: bilge [1]"
+        );
+        let (_, begins, ends) = &places[0];
+        let mark: String = text.chars().skip(*begins).take(ends - begins).collect();
+        assert_eq!(mark, "[1]");
+    }
 
     #[test]
     fn models_name_methods_and_bases() {

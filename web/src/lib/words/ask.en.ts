@@ -141,6 +141,7 @@ export const en = {
     next: { label: "Next steps", rephrase: "Ask it in other words", search: "Find passages", records: "Declare records", add: "Add documents" },
     rationale: "Why",
     quotes: "Quoted, not written by a model",
+    grades: { found: "Found", possibly: "Possibly; check the passages", not_found: "Not found; nearest passages" } satisfies Record<Schemas["Grade"], string>,
     computed: "Computed from records",
     byModel: (model: string) => `Written by ${model}`,
     byPerson: (name: string) => `Verified by ${name}`,

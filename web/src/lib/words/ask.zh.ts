@@ -184,6 +184,7 @@ export const zh: typeof en = {
     next: { label: "下一步", rephrase: "换个说法提问", search: "查找文本块", records: "声明记录", add: "添加文档" },
     rationale: "理由",
     quotes: "摘录原文，未使用模型",
+    grades: { found: "找到", possibly: "可能找到，请核对", not_found: "未找到；最接近的文本块" },
     computed: "由记录计算得出",
     byModel: (model) => `由 ${model} 撰写`,
     byPerson: (name) => `已由 ${name} 核实`,

@@ -126,7 +126,7 @@ const structures: Record<Schemas["Structure"], string> = { graph: "graph", tree:
 
 const notes: Dictionary<FactsOf["note"], "note"> = {
   quotes_evidence: ({ because }) => `${quoting[because]}: the answer quotes its evidence.`,
-  nothing_to_quote: ({ because, fit }) => `${quoting[because]}, and no passage matches well enough to be quoted (score ${formatNumber(fit, 2)}).`,
+  nothing_to_quote: ({ because, fit }) => `${quoting[because]}, and no passage matches well: the answer quotes the nearest ones (score ${formatNumber(fit, 2)}).`,
   summary_quotes: () => "No language model was used: the summary consists of the most central sentences.",
   summarizes_tag: ({ tag, passages }) => `The summary covers ${plural(passages, "passage")} with the tag ${tag}.`,
   summarizes_documents: ({ titles }) => `The summary covers ${titles.join(", ")}.`,

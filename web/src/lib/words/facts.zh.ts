@@ -125,7 +125,7 @@ const structures: Record<Schemas["Structure"], string> = { graph: "实体图谱"
 
 const notes: Dictionary<FactsOf["note"], "note"> = {
   quotes_evidence: ({ because }) => `${quoting[because]}：回答摘自其证据原文。`,
-  nothing_to_quote: ({ because, fit }) => `${quoting[because]}，且没有文本块相符到可以摘录（得分 ${formatNumber(fit, 2)}）。`,
+  nothing_to_quote: ({ because, fit }) => `${quoting[because]}，且没有文本块足够相符：回答摘录最接近的文本块（得分 ${formatNumber(fit, 2)}）。`,
   summary_quotes: () => "未使用语言模型：总结由最具代表性的句子组成。",
   summarizes_tag: ({ tag, passages }) => `总结标签为 ${tag} 的 ${passages} 个文本块。`,
   summarizes_documents: ({ titles }) => `总结：${titles.join("、")}。`,

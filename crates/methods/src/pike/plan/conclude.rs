@@ -59,7 +59,12 @@ pub(super) async fn conclude(
         let own = step.answer.missing.iter().filter(|_| !step.answer.refused);
         missing.extend(own.cloned());
         if step.answer.refused {
-            missing.push(format!("{} {}", step.asked, step.answer.text).trim().to_owned());
+            // The nearest passages are no reason.
+            let why = match step.answer.written_by {
+                WrittenBy::Quotation => "",
+                _ => step.answer.text.as_str(),
+            };
+            missing.push(format!("{} {why}", step.asked).trim().to_owned());
         }
     }
     missing.dedup();
@@ -72,6 +77,7 @@ pub(super) async fn conclude(
         written_by,
         citations,
         context,
+        quotes: None,
         worked: Some(Box::new(Worked { steps, ..evidence(&done) })),
     })
 }
