@@ -3,6 +3,7 @@
 use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
 use pikerag_reason::{Claim, Reading, cite, read};
 
+use crate::fitting::fitted;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
@@ -28,7 +29,8 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let asked = read(model, question, &context, notes, &mut run.account).await;
+            let shown = fitted(ports, question, &context, notes, run).await?;
+            let asked = read(model, question, &shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };

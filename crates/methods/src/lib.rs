@@ -13,6 +13,7 @@ mod conversation;
 pub mod crp_rag;
 pub mod decompose;
 mod feedback;
+pub mod fitting;
 mod fork;
 mod grounds;
 pub mod hop_rag;

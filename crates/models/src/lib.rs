@@ -35,6 +35,7 @@ pub mod prefix;
 pub mod retry;
 pub mod secret;
 pub mod single_flight;
+pub mod speeds;
 pub mod stack;
 pub mod upstream;
 
@@ -55,6 +56,7 @@ pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
+pub use speeds::Speed;
 pub use stack::{
     CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack,
 };

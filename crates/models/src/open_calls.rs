@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{
-    CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role, Usage,
-};
+use pikerag_knowledge::{CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::estimate::estimate_prompt;
+use crate::speeds::Speed;
 
 /// The chat calls of one question that have no reply yet. Calls that the ledger answers, and calls
 /// that join one of another question, are not among them.
@@ -44,7 +43,17 @@ struct Begun {
 
 /// The pace of answered calls, by model and role. It contains no text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Paces(BTreeMap<String, BTreeMap<Role, Pace>>);
+pub struct Paces(BTreeMap<String, ModelPace>);
+
+/// The pace of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ModelPace {
+    #[serde(flatten)]
+    by_role: BTreeMap<Role, Pace>,
+    /// Measured by endpoints that report times, and by `doctor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    speed: Option<Speed>,
+}
 
 /// Sums over answered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,19 +147,38 @@ impl Paces {
 
     /// Adds others.
     pub fn merge(&mut self, other: &Self) {
-        for (model, by_role) in &other.0 {
-            for (role, pace) in by_role {
+        for (model, own) in &other.0 {
+            for (role, pace) in &own.by_role {
                 self.entry(model, *role).add(*pace);
+            }
+            if let Some(speed) = own.speed {
+                self.add_speed(model, speed);
             }
         }
     }
 
+    /// How fast a model reads and writes; `None` if it was not measured.
+    pub fn speed(&self, model: &str) -> Option<Speed> {
+        self.0.get(model)?.speed
+    }
+
+    /// Adds the measured speed of a model.
+    pub fn add_speed(&mut self, model: &str, speed: Speed) {
+        self.0.entry(model.to_owned()).or_default().speed.get_or_insert_default().add(speed);
+    }
+
+    /// The mean tokens of a reply; `None` without a call.
+    pub fn reply_tokens(&self, model: &str, role: Role) -> Option<f64> {
+        let pace = self.of(model, role);
+        (0 < pace.calls).then(|| pace.completion_tokens as f64 / pace.calls as f64)
+    }
+
     fn of(&self, model: &str, role: Role) -> Pace {
-        self.0.get(model).and_then(|by_role| by_role.get(&role)).copied().unwrap_or_default()
+        self.0.get(model).and_then(|own| own.by_role.get(&role)).copied().unwrap_or_default()
     }
 
     fn entry(&mut self, model: &str, role: Role) -> &mut Pace {
-        self.0.entry(model.to_owned()).or_default().entry(role).or_default()
+        self.0.entry(model.to_owned()).or_default().by_role.entry(role).or_default()
     }
 }
 
@@ -182,16 +210,19 @@ struct Opened<'a> {
 
 impl Opened<'_> {
     /// Counts its time.
-    fn answered(self, usage: Usage) {
+    fn answered(self, reply: &ChatReply) {
         let mut state = self.calls.state();
         if let Some(call) = state.open.remove(&self.id) {
             let pace = Pace {
                 calls: 1,
                 prompt_tokens: call.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
+                completion_tokens: reply.usage.completion_tokens,
                 millis: millis(call.at.elapsed()),
             };
             state.measured.entry(&call.model, call.role).add(pace);
+            if let Some(timings) = reply.timings {
+                state.measured.add_speed(&call.model, Speed::of(timings));
+            }
         }
     }
 }
@@ -230,7 +261,7 @@ impl<M: ChatModel> ChatModel for Observed<M> {
         let Some(calls) = &self.calls else { return self.inner.complete(request).await };
         let call = calls.begin(self.inner.name(), request);
         let reply = self.inner.complete(request).await?;
-        call.answered(reply.usage);
+        call.answered(&reply);
         Ok(reply)
     }
 

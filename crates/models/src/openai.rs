@@ -17,6 +17,7 @@ mod chat;
 mod embeddings;
 mod extra;
 mod http;
+mod measured;
 mod quirks;
 mod rerank;
 mod spans;

@@ -11,8 +11,8 @@ mod support;
 pub use cite::{cite, verify};
 pub use combine::{COMBINE, combine, short_answer, transcript};
 pub use form::{how_to_answer, how_to_answer_alone};
-pub use quote::{FLOOR, Known, Quoted, quote};
-pub use read::{Reading, missing_in, read};
+pub use quote::{FLOOR, Known, Quoted, context_tokens, fit, quote};
+pub use read::{Reading, missing_in, read, tokens_beside};
 pub use support::bearing_words;
 
 use pikerag_knowledge::ChunkId;

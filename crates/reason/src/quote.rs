@@ -3,6 +3,7 @@
 //! nothing fits well enough, it quotes nothing.
 
 mod asked;
+mod fitting;
 mod units;
 mod unknown;
 
@@ -15,6 +16,8 @@ use pikerag_language::{is_chinese, stem, terms};
 
 use crate::Claim;
 use crate::read::Reading;
+
+pub use self::fitting::{context_tokens, fit};
 
 use self::asked::{Kind, holds_new_value, kind_of};
 use self::units::{Unit, units};

@@ -62,7 +62,7 @@ pub(super) fn chat(table: &ChatTable) -> ChatSettings {
     }
     // The total time must cover a model that may think for hours.
     retry.total = retry.total.max(endpoint.timeout * 2);
-    ChatSettings { endpoint, limits, retry }
+    ChatSettings { endpoint, limits, retry, answer_seconds: table.answer_seconds }
 }
 
 fn remote_endpoint(table: &ChatTable) -> Endpoint {

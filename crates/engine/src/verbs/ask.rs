@@ -70,6 +70,8 @@ pub(super) struct Asking<'a> {
     pub(super) tags: TagUse,
     /// Whether verified answers serve methods other than `pike`.
     pub(super) verified: VerifiedUse,
+    /// The tokens that the answering model may read at a time.
+    pub(super) reads_at_most: Option<u32>,
     pub(super) retrace: Option<Retrace>,
 }
 
@@ -197,8 +199,15 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let question = Question::new("asked", text);
     let filter = session.seen(&request.filter);
     let Weights { tags, verified, .. } = session.settings().methods.weights;
-    let asking =
-        Asking { question: &question, method, filter: &filter, tags, verified, retrace: None };
+    let asking = Asking {
+        question: &question,
+        method,
+        filter: &filter,
+        tags,
+        verified,
+        reads_at_most: session.reads_at_most(),
+        retrace: None,
+    };
     let run = keep_run(session, &base, &ports, asking, request).await?;
     remember(session, name, method, &run.finished.record);
     Ok(run.response(session, notices))

@@ -9,6 +9,11 @@ use super::Run;
 use crate::ports::{Ports, SolveError};
 
 impl Run {
+    /// The tokens that the answering model may read at a time, if there is a limit.
+    pub fn reads_at_most(&self) -> Option<u32> {
+        self.params.reads_at_most
+    }
+
     /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace then notes.
     ///
     /// # Errors
