@@ -4,6 +4,7 @@ use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, Written
 use pikerag_reason::{Claim, Reading, cite, read};
 
 use crate::fitting::fitted;
+use crate::narrowing::Narrowed;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
@@ -30,7 +31,8 @@ pub async fn conclude_with(
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
             let shown = fitted(ports, question, &context, notes, run).await?;
-            let asked = read(model, question, &shown, notes, &mut run.account).await;
+            let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+            let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };

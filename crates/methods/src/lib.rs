@@ -19,6 +19,7 @@ mod grounds;
 pub mod hop_rag;
 pub mod kar3;
 pub mod naive_rag;
+mod narrowing;
 mod near;
 pub mod organizing;
 pub mod pike;

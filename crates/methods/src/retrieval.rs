@@ -15,6 +15,7 @@ use pikerag_retrieve::{
 
 use crate::candidates::{atom_candidates, chunk_candidates};
 use crate::fitting::fitted;
+use crate::narrowing::Narrowed;
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::recall::verified_passages;
@@ -299,6 +300,7 @@ pub async fn answer_step(
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
     let shown = fitted(ports, question, context, notes, run).await?;
-    let asked = read(model, question, &shown, notes, &mut run.account).await;
+    let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+    let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }
