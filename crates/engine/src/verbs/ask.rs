@@ -181,6 +181,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let (ports, notices) = session.ports(&base, seen).await?;
+    let reads_at_most = session.reads_at_most();
     let method = match method {
         Method::Pike(params) => {
             let params = pike::Params {
@@ -188,7 +189,8 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
                 level: request.level.or(params.level),
                 ..params
             };
-            Method::Pike(params).reading(session.reads_at_once(&base).await)
+            let method = Method::Pike(params).reading(session.reads_at_once(&base).await);
+            method.within(reads_at_most)
         }
         _ if request.class.is_some() || request.level.is_some() => {
             return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });
@@ -205,7 +207,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
         filter: &filter,
         tags,
         verified,
-        reads_at_most: session.reads_at_most(),
+        reads_at_most,
         retrace: None,
     };
     let run = keep_run(session, &base, &ports, asking, request).await?;
