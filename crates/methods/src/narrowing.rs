@@ -120,9 +120,9 @@ const OPEN_WORDS: [&str; 10] =
 /// end in 吗 or contain 是否.
 fn asks_yes_or_no(text: &str) -> bool {
     if text.chars().any(is_chinese) {
-        let is_open = ["什么", "哪", "谁", "多少", "几", "为何", "怎", "还是"];
+        let open = ["什么", "哪", "谁", "多少", "几", "为何", "怎", "还是"];
         let asks = text.ends_with('吗') || text.contains("是否");
-        return asks && !is_open.iter().any(|word| text.contains(word));
+        return asks && !open.iter().any(|word| text.contains(word));
     }
     let lower = text.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');

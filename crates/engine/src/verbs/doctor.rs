@@ -114,8 +114,8 @@ const FOREIGN: &str = "it does not know the languages of the documents, so only 
     also needs `[embed] weights`)";
 
 /// Tests all that the settings and the machine provide. It makes one small call to each model, one
-/// or two to measure the answering model's speed, and five to the model that reads passages. The base keeps those five, because `adaptive` uses their
-/// result. The order is fixed.
+/// or two to measure the answering model's speed, and five to the model that reads passages. The
+/// base keeps those five, because `adaptive` uses their result. The order is fixed.
 ///
 /// # Examples
 /// ```no_run
