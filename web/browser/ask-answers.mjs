@@ -136,6 +136,9 @@ export function answersOf() {
     send("run", { run, question: stated, method });
     if (question.includes("slow")) {
       send("calls", [{ role: "answer", model: "stub", passages: 9, prompt_tokens: 3149, waited_ms: 2000, expected_ms: 40_000 }]);
+      send("draft", { begins: true, part: "reasons", text: "A handbook tells the limit." });
+      send("draft", { begins: true, part: "answer", text: "The lining is " });
+      send("draft", { begins: false, part: "answer", text: `replaced ${HOSTILE}` });
     }
     let events = traceOf(run, stated, method);
     if (question.includes("many")) {

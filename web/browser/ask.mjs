@@ -4,7 +4,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { answersOf } from "./ask-answers.mjs";
+import { HOSTILE, answersOf } from "./ask-answers.mjs";
 import { offersReadings } from "./ask-readings.mjs";
 import { sources } from "./ask-sources.mjs";
 import { DESKTOP, PHONE, becomes, isSound, launch, open, settled, shooter } from "./browser.mjs";
@@ -124,6 +124,8 @@ async function ends(browser, url, made) {
   const page = await open(browser, url);
   await ask(page, "a slow one", { isWaitedFor: false });
   await last(page).getByText("stub writes the answer").waitFor();
+  await last(page).getByText("Draft, not checked yet").waitFor();
+  await last(page).getByText(`The lining is replaced ${HOSTILE}`).waitFor();
   await last(page).getByText(/9 passages, about 3,100 tokens to read · \d+ sec · usually about 40 sec/).waitFor();
   await last(page).getByText("Searches for").waitFor();
   await shoot(page, "under-way");

@@ -17,6 +17,11 @@ export async function startModel(hostile = "") {
     const parts = [];
     request.on("data", (part) => parts.push(part));
     request.on("end", () => {
+      if (request.method === "GET") {
+        // As Ollama lists its models.
+        response.writeHead(200, { "content-type": "application/json" });
+        return response.end(JSON.stringify({ object: "list", data: [{ id: "journey", object: "model", owned_by: "library" }] }));
+      }
       const { messages = [] } = JSON.parse(Buffer.concat(parts).toString() || "{}");
       const content = JSON.stringify(replyTo(messages.map(({ content }) => content).join("\n"), hostile));
       const choices = [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }];

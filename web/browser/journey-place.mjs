@@ -14,6 +14,14 @@ export async function wordsOf(tab, language) {
   return (await import(`data:text/javascript,${encodeURIComponent(outputText)}`))[language === "zh" ? "zh" : "en"];
 }
 
+/** A folder of its own without a settings file. The model answers where Ollama would, and nothing names it. */
+export async function emptyPlace(program, model) {
+  const folder = await mkdtemp(join(tmpdir(), "pikerag-first-"));
+  const env = { PATH: process.env.PATH, HOME: folder, XDG_STATE_HOME: join(folder, "state"), OLLAMA_HOST: new URL(model.url).host };
+  const begin = (...words) => spawn(program, ["--base", "base", ...words], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  return { folder, begin, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
 /** A folder of its own, with a model. */
 export async function place(program, model) {
   const folder = await mkdtemp(join(tmpdir(), "pikerag-journey-"));

@@ -7,15 +7,24 @@ export const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
+/** The models of a server that has one: the page asks for them on a first visit, and in Settings. */
+export const MODELS = {
+  chat: { model: "gpt-4.1", address: "https://api.example.org/v1" }, offline: false, file: "pikerag.toml", found: [], catalogue: [], has_server: true, free_memory: null,
+  providers: [{ name: "openai", base_url: "https://api.openai.com/v1", model: "gpt-4.1-mini", variable: "OPENAI_API_KEY", has_key: false, azure_api_version: null, placeholders: [] }],
+  pull: null,
+};
+const DEFAULTS = { "GET /api/v1/models": MODELS, "GET /api/v1/budget": { server: null, key: null } };
+
 /**
  * Serves `folder`. `answers` maps `"GET /api/v1/bases"` to a JSON value, or to a function `(request, response) => value`;
- * one that returns undefined has answered by itself. What is not there is answered 404 as a problem.
+ * one that returns undefined has answered by itself. What is neither there nor in `DEFAULTS` is answered 404 as a problem.
  */
 export async function serve(folder, answers = {}) {
   const server = createServer(async (request, response) => {
     // A page may lie in a folder: its requests go below that.
     const pathname = new URL(request.url, "http://localhost").pathname.replace(/^.*(?=\/api\/)/, "");
-    const answer = answers[`${request.method} ${decodeURIComponent(pathname)}`];
+    const name = `${request.method} ${decodeURIComponent(pathname)}`;
+    const answer = answers[name] ?? DEFAULTS[name];
     if (answer !== undefined) {
       const value = typeof answer === "function" ? await answer(request, response) : answer;
       return value === undefined ? undefined : send(response, 200, "application/json", JSON.stringify(value));

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { DESKTOP, PHONE, becomes, isSound, launch, open, settled, shooter } from "./browser.mjs";
 import { baseFolder, openAt, startServer } from "./real.mjs";
-import { sendProblem, serve } from "./serve.mjs";
+import { MODELS, sendProblem, serve } from "./serve.mjs";
 
 const dist = process.env.DIST ?? fileURLToPath(new URL("../dist", import.meta.url));
 const shoot = shooter("settings-", { fullPage: true });
@@ -31,6 +31,14 @@ const status = {
 };
 const budget = { server: { cap_usd: 20, cap_tokens: null, cap_calls: 5000, spent_usd: 4.2, tokens: 1_234_567, calls: 5000 }, key: null };
 
+const known = (name, more) => ({ name, title: `${name} Instruct, 4 bits (Q4_K_M)`, licence: "Apache-2.0", languages: ["en", "zh", "fr"], bytes: 1_117_320_736, memory: 1_900_000_000, reads: null, writes: null, from: "hub", is_here: false, is_used: false, ...more });
+const listed = {
+  ...MODELS,
+  found: [{ program: "Ollama", base_url: "http://127.0.0.1:11434/v1", models: ["qwen3:8b", HOSTILE] }, { program: "vLLM", base_url: "http://127.0.0.1:8000/v1", models: [] }],
+  catalogue: [known("smollm2-135m", { languages: ["en"], reads: 310, writes: 75, from: "packages", is_here: true }), known("qwen2.5-1.5b"), known("qwen2.5-7b", { memory: 9_000_000_000 }), known("own", { title: "", licence: "", languages: [], from: null, is_here: true, is_used: true })],
+  free_memory: 4_000_000_000,
+};
+
 const answers = {
   "GET /health": { status: "ok", version: "0.1.0" },
   "GET /ready": { status: "ok", version: "0.1.0" },
@@ -39,6 +47,7 @@ const answers = {
   "GET /api/v1/bases/default/settings": configured,
   "POST /api/v1/bases/default/doctor": findings,
   "GET /api/v1/budget": budget,
+  "GET /api/v1/models": listed,
   "GET /api/v1/keys": {
     is_set: true,
     keys: [
@@ -86,7 +95,7 @@ async function models(browser) {
   });
   const page = await open(browser, `${url}#/settings/default`);
   await page.getByRole("heading", { name: "No language model is set" }).waitFor();
-  await page.getByText("OPENAI_BASE_URL=http://localhost:11434/v1").waitFor();
+  await page.getByRole("heading", { name: "Choose a model" }).waitFor();
   await isSound(page);
   await shoot(page, "no-model");
   await page.getByRole("link", { name: "Health" }).click();
@@ -98,6 +107,88 @@ async function models(browser) {
   await page.getByText("Unreachable").waitFor();
   assert.equal(asked, 1);
   await becomes(() => page.getByText("docs/gone-3.pdf").count(), 1);
+  close();
+  await page.context().close();
+}
+
+async function bodyOf(request) {
+  let text = "";
+  for await (const piece of request) {
+    text += piece;
+  }
+  return JSON.parse(text);
+}
+
+/** A model is downloaded, tested and set; a key is sent once and shown nowhere. */
+async function chooses(browser) {
+  let current = { ...listed, chat: null };
+  const sent = [];
+  const pull = { name: "qwen2.5-1.5b", state: "running", step: "file", bytes: 400_000_000, all: 1_117_320_736, says: "", says_zh: "" };
+  const tried = { fine: true, address: "https://api.deepseek.com", seconds: 0.8, reply: `ready ${HOSTILE}`, error: null, says: "", says_zh: "" };
+  const refused = { ...tried, fine: false, reply: "", error: "denied", says: `m refuses every request: wrong key ${HOSTILE}`, says_zh: "m 拒绝所有请求" };
+  let isWrong = true;
+  let ends = () => undefined;
+  const deepseek = { name: "deepseek", base_url: "https://api.deepseek.com", model: "deepseek-flash", variable: "DEEPSEEK_API_KEY", has_key: false, azure_api_version: null, placeholders: [] };
+  const azure = { ...deepseek, name: "azure", base_url: "https://NAME.openai.azure.com", model: "DEPLOYMENT", azure_api_version: "2024-10-21", placeholders: ["NAME", "DEPLOYMENT"] };
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/bases/default/settings": { ...bare, offline: false },
+    "GET /api/v1/models": () => ({ ...current, providers: [...MODELS.providers, deepseek, azure] }),
+    "POST /api/v1/models/pull": (request, response) => {
+      response.writeHead(202, { "content-type": "application/json" });
+      response.end(JSON.stringify(pull));
+    },
+    "GET /api/v1/models/pull": (request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`event: pull\ndata: ${JSON.stringify(pull)}\n\n`);
+      ends = () => {
+        current = { ...current, catalogue: current.catalogue.map((model) => (model.name === pull.name ? { ...model, is_here: true } : model)) };
+        response.end(`event: pull\ndata: ${JSON.stringify({ ...pull, state: "done", bytes: pull.all })}\n\n`);
+      };
+    },
+    "POST /api/v1/models/test": async (request) => (sent.push(await bodyOf(request)), isWrong ? refused : tried),
+    "PUT /api/v1/models/chosen": async (request) => {
+      const body = await bodyOf(request);
+      sent.push(body);
+      current = { ...current, chat: { model: body.model, address: body.base_url ?? null } };
+      return { chat: current.chat, is_here: true, needs_key: null, needs_restart: [] };
+    },
+  });
+  const page = await open(browser, `${url}#/settings/default`, { viewport: PHONE });
+  await page.getByRole("tab", { name: "Found on this machine 2" }).waitFor();
+  await isSound(page);
+  await shoot(page, "found");
+  // Arrow keys move between the sources.
+  await page.getByRole("tab", { name: "Found on this machine 2" }).press("ArrowRight");
+  await page.getByRole("button", { name: "Download qwen2.5-1.5b" }).click();
+  await page.getByRole("progressbar", { name: "Download of qwen2.5-1.5b" }).waitFor();
+  await isSound(page);
+  await shoot(page, "pulling");
+  ends();
+  await page.getByRole("button", { name: "Use qwen2.5-1.5b" }).click();
+  await page.getByText("qwen2.5-1.5b is in use now").first().waitFor();
+  assert.deepEqual(sent.pop(), { model: "local:qwen2.5-1.5b" });
+
+  await page.getByRole("tab", { name: "Provider or endpoint" }).click();
+  await page.getByLabel("Provider", { exact: true }).selectOption("azure");
+  await page.getByText("Replace NAME and DEPLOYMENT first.").waitFor();
+  await becomes(() => page.getByRole("button", { name: "Test", exact: true }).isDisabled(), true);
+  await page.getByLabel("Provider", { exact: true }).selectOption("deepseek");
+  await page.getByLabel("Key", { exact: true }).fill("sk-typed");
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await page.getByText("Check the key, the name of the model").waitFor();
+  await isSound(page);
+  await shoot(page, "endpoint");
+  isWrong = false;
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await page.getByText("The model replied after").waitFor();
+  const chosen = { model: "deepseek-flash", base_url: "https://api.deepseek.com", api_key: "sk-typed", azure_api_version: null };
+  assert.deepEqual(sent.pop(), chosen);
+  await page.getByRole("button", { name: "Use", exact: true }).click();
+  await page.getByText("deepseek-flash is in use now").first().waitFor();
+  assert.deepEqual(sent.pop(), chosen);
+  await becomes(() => page.getByLabel("Key", { exact: true }).inputValue(), "");
+  assert.equal(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }).includes("sk-typed")), false);
   close();
   await page.context().close();
 }
@@ -121,11 +212,7 @@ function keyServer() {
       }),
       "GET /api/v1/keys": guarded(() => ({ is_set: true, keys: kept.map(({ line }) => line) })),
       "POST /api/v1/keys": guarded(async (request, response) => {
-        let text = "";
-        for await (const piece of request) {
-          text += piece;
-        }
-        const body = JSON.parse(text);
+        const body = await bodyOf(request);
         made.push(body);
         if (kept.length === 0 && body.scope !== "admin") {
           return sendProblem(response, 409, "first-key");
@@ -300,6 +387,7 @@ const browser = await launch();
 try {
   await looks(browser);
   await models(browser);
+  await chooses(browser);
   await keys(browser);
   await firstKeyStays(browser);
   await thisPage(browser);

@@ -22,6 +22,7 @@ mod docs;
 mod fuzz;
 mod new_method;
 mod program;
+mod prompts;
 mod tidy;
 mod train;
 mod web;
@@ -34,11 +35,12 @@ usage: cargo xtask check [--fast]   the whole CI; --fast leaves out doctests and
        cargo xtask new-method NAME  writes the files of a new method
        cargo xtask bench            runs benchmarks
        cargo xtask fuzz             runs the property tests for a time
+       cargo xtask prompts          keeps the texts of reworded prompts for replays
        cargo xtask dist             builds and packs a release
        cargo xtask wheel            builds a wheel, for pip
        cargo xtask web [--check]    builds the page, or checks that the committed one is current
        cargo xtask train-check      tests the training recipe, in minutes
-       cargo xtask COMMAND --help   more on one of the last seven, or docs";
+       cargo xtask COMMAND --help   more on one of the last eight, or docs";
 
 fn main() -> ExitCode {
     match run() {
@@ -65,6 +67,7 @@ fn run() -> Result<()> {
         ["bench", arguments @ ..] => bench::bench(&root()?, arguments),
         ["fuzz", arguments @ ..] => fuzz::fuzz(&root()?, arguments),
         ["docs", arguments @ ..] => docs::docs(&root()?, arguments),
+        ["prompts", arguments @ ..] => prompts::prompts(&root()?, arguments),
         ["new-method", name] => new_method::new_method(&root()?, name),
         ["dist", arguments @ ..] => dist::dist(&root()?, arguments),
         ["wheel", arguments @ ..] => dist::wheel(&root()?, arguments),
@@ -83,6 +86,7 @@ fn help(arguments: &[&str]) -> Option<&'static str> {
         ["docs", "--help" | "-h"] => Some(docs::HELP),
         ["fuzz", "--help" | "-h"] => Some(fuzz::HELP),
         ["new-method"] | ["new-method", "--help" | "-h"] => Some(new_method::HELP),
+        ["prompts", "--help" | "-h"] => Some(prompts::HELP),
         ["dist", "--help" | "-h"] => Some(dist::HELP),
         ["wheel", "--help" | "-h"] => Some(dist::WHEEL_HELP),
         ["web", "--help" | "-h"] => Some(web::HELP),

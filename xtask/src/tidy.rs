@@ -15,6 +15,7 @@ mod elsewhere;
 mod links;
 mod machine;
 mod named;
+pub(crate) mod prompts;
 mod prose;
 pub(crate) mod rust;
 mod shape;
@@ -54,6 +55,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         elsewhere::check,
         circles::check,
         targets::check,
+        prompts::check,
     ];
     let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(&tree)).collect();
     findings.extend(size::check(root, &tree));

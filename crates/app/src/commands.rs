@@ -26,10 +26,13 @@ mod tags;
 mod train;
 mod trust;
 
-use pikerag_engine::Session;
-use pikerag_engine::settings::{Environment, Settings, settings_path};
+use std::sync::Arc;
 
-use crate::cli::{Arguments, Command, Installed, SchemaCommand};
+use pikerag_engine::Session;
+use pikerag_engine::settings::{Environment, Flags, Settings, settings_path};
+use pikerag_server::SettingsFile;
+
+use crate::cli::{Arguments, Command, Installed, SchemaCommand, Serve};
 use crate::interrupt;
 use crate::output::Output;
 
@@ -66,13 +69,8 @@ pub(crate) async fn run(
     }
     if let Command::Serve(arguments) = &arguments.command {
         serve::set(&mut settings, arguments);
-        let (given, environment) = (arguments.clone(), environment.clone());
-        let again = move || {
-            let mut settings = Settings::load(&flags, &environment)?;
-            serve::set(&mut settings, &given);
-            Ok(settings)
-        };
-        return serve::serve(pikerag_engine::open(settings)?, output, arguments, again).await;
+        let file = settings_file(flags, arguments.clone(), environment.clone());
+        return serve::serve(pikerag_engine::open(settings)?, output, arguments, file).await;
     }
     if let Command::Mcp = &arguments.command {
         Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;
@@ -85,6 +83,18 @@ pub(crate) async fn run(
         Some(code) => Ok(code),
         None => result,
     }
+}
+
+/// The settings file of a server, and how it is read again with the same flags.
+fn settings_file(flags: Flags, given: Serve, environment: Environment) -> SettingsFile {
+    let (path, is_named) = settings_path(&flags, &environment);
+    let known = environment.clone();
+    let again = move || {
+        let mut settings = Settings::load(&flags, &known)?;
+        serve::set(&mut settings, &given);
+        Ok(settings)
+    };
+    SettingsFile { path, is_named, environment, again: Arc::new(again) }
 }
 
 async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::Result<u8> {

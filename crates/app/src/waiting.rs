@@ -1,18 +1,23 @@
-//! Shows the wait for model calls in one line on the terminal, which is rewritten each second.
+//! Shows the wait for model calls in one line on the terminal, which is rewritten several times a second, and below it
+//! the answer while a model writes it.
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pikerag_engine::knowledge::DraftPart;
 use pikerag_engine::narrate::{Language, waiting};
 use pikerag_engine::parts::OpenCalls;
 use tokio::time::interval;
 
 use crate::plain::one_line;
 
-/// The time between two states of the line: it shows whole seconds.
-const PERIOD: Duration = Duration::from_secs(1);
+/// The time between two states of the line.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// The characters of a draft that are shown, at most: it must fit on the screen to be rewritten.
+const DRAFT: usize = 600;
 
 /// The line that is on the terminal now.
 static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -26,7 +31,7 @@ pub(crate) enum WaitLine {
     Hidden,
 }
 
-/// Does the work, and shows the open calls meanwhile. The line is gone afterwards.
+/// Does the work, and shows the open calls meanwhile, with the answer that a model writes. All of it is gone afterwards.
 pub(crate) async fn show_while<T>(
     line: WaitLine,
     calls: &OpenCalls,
@@ -36,7 +41,13 @@ pub(crate) async fn show_while<T>(
     if line == WaitLine::Hidden {
         return work.await;
     }
-    let show = || set(waiting(&calls.list()).map(|words| words.of(language)).as_deref());
+    // While this exists, models are asked to send their answers piece by piece.
+    let _watches = calls.drafts();
+    let show = || {
+        let line = waiting(&calls.list()).map(|words| words.of(language));
+        let draft = calls.draft().map(|draft| draft_line(draft.part, &draft.text, language));
+        rewrite(line.as_deref(), draft.as_deref());
+    };
     let result = ticking(PERIOD, show, work).await;
     set(None);
     result
@@ -55,16 +66,33 @@ async fn ticking<T>(period: Duration, tick: impl Fn(), work: impl Future<Output 
     }
 }
 
+/// The end of a draft, which is called unchecked, or of the reasons before it.
+fn draft_line(part: DraftPart, text: &str, language: Language) -> String {
+    let label = match part {
+        DraftPart::Reasons => language.either("reasons so far: ", "目前的理由："),
+        DraftPart::Answer => language.either("draft, not checked yet: ", "草稿（尚未核对）："),
+    };
+    let left_out = text.chars().count().saturating_sub(DRAFT);
+    let end: String = text.chars().skip(left_out).collect();
+    let cut = if 0 < left_out { "…" } else { "" };
+    format!("{label}{cut}{end}")
+}
+
 /// Rewrites the line; `None` removes it.
 pub(crate) fn set(line: Option<&str>) {
+    rewrite(line, None);
+}
+
+/// Rewrites the line and the draft below it; without a line, removes both.
+fn rewrite(line: Option<&str>, draft: Option<&str>) {
     let mut shown = LINE.lock().unwrap_or_else(PoisonError::into_inner);
     match line {
         Some(line) => {
-            let bar = shown.get_or_insert_with(|| {
-                let style = ProgressStyle::with_template("{wide_msg}");
-                let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-                ProgressBar::new_spinner().with_style(style)
-            });
+            let bar = shown.get_or_insert_with(ProgressBar::new_spinner);
+            let template = if draft.is_some() { "{wide_msg}\n{prefix}" } else { "{wide_msg}" };
+            let style = ProgressStyle::with_template(template);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.set_prefix(one_line(draft.unwrap_or_default()).into_owned());
             bar.set_message(one_line(line).into_owned());
         }
         None => {
@@ -127,8 +155,26 @@ mod tests {
         set(Some("qwen3-4b writes the answer"));
         assert!(is_shown());
         assert_eq!(beside(|| 2), 2);
+        // What a model writes does not steer the terminal.
+        rewrite(Some("qwen3-4b writes the answer"), Some("In \u{1b}[2JOslo\u{202e}"));
+        let prefix = || LINE.lock().unwrap().as_ref().unwrap().prefix();
+        assert_eq!(prefix(), "In ␛[2JOslo\\u{202e}");
+        set(Some("qwen3-4b grades a step"));
+        assert_eq!(prefix(), "");
         let work = show_while(WaitLine::Shown, &calls, Language::English, async { 3 });
         assert_eq!(work.await, 3);
         assert!(!is_shown());
+    }
+
+    #[test]
+    fn a_draft_is_called_unchecked_and_its_end_is_shown() {
+        let line = |text: &str, language| draft_line(DraftPart::Answer, text, language);
+        let reasons = draft_line(DraftPart::Reasons, "It is a town.", Language::English);
+        assert_eq!(reasons, "reasons so far: It is a town.");
+        assert_eq!(line("In Oslo", Language::English), "draft, not checked yet: In Oslo");
+        assert_eq!(line("在青砚", Language::Chinese), "草稿（尚未核对）：在青砚");
+        let long = format!("x{}", "长".repeat(DRAFT));
+        let shown = line(&long, Language::English);
+        assert_eq!(shown, format!("draft, not checked yet: …{}", "长".repeat(DRAFT)));
     }
 }

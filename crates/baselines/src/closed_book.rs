@@ -11,7 +11,9 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutMode
 use pikerag_methods::unaided::{Recalled, conclude_recalled, recall, recalled};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const DIRECT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/direct.md"), 1024);
+const DIRECT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/direct.md"), 1024)
+    .with_earlier("baselines/direct", &[include_str!("prompts/earlier/direct.1.md")])
+    .answering();
 
 /// Whether the model reasons before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,10 +15,11 @@ use pikerag_methods::retrieval::{RetrievalParams, look_up};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("prompts/ircot.md"), 1024)
+    .with_earlier("baselines/ircot", &[include_str!("prompts/earlier/ircot.1.md")]);
 const DEMONSTRATIONS: &str = include_str!("prompts/ircot_demonstrations.md");
 
-/// The condition under which the model may stop without a sentence.
+/// The condition under which the model may stop without a sentence, for earlier texts of the prompt, which replays send.
 const WITH_AN_ANSWER: &str =
     "Where no fact is left to state, \"next_rationale\" is null, with the answer.";
 const IN_THE_LAST_ROUND: &str = "This is the last round. Null rationale allowed: where nothing more can be said, give null twice.";
@@ -102,9 +103,8 @@ pub async fn solve(
     gather_more(ports, run, 1, question.query(), params.retrieval, &mut context).await?;
     for step in 1..=params.n.get() {
         let is_last = step == params.n.get();
-        let when_null = if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER };
         let reasoned =
-            reason(ports, run, question, &context, &rationale, params.shots, when_null).await?;
+            reason(ports, run, question, &context, &rationale, params.shots, is_last).await?;
         let Some(Reasoned { sentence, answer }) = reasoned else {
             run.push(Event::Stopped { hop: step, reason: StopReason::Unreadable });
             break;
@@ -155,7 +155,7 @@ async fn reason(
     context: &Context,
     rationale: &[String],
     shots: Shots,
-    when_null: &str,
+    is_last: bool,
 ) -> Result<Option<Reasoned>, SolveError> {
     let demonstrations = match shots {
         Shots::Few => DEMONSTRATIONS.trim_end(),
@@ -167,7 +167,8 @@ async fn reason(
     };
     let (shown, asked) = (shown_context(context), quiet_headings(&question.text));
     let inputs = [
-        ("when_null", when_null),
+        ("when_null", if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER }),
+        ("last", if is_last { "yes" } else { "" }),
         ("demonstrations", demonstrations),
         ("context", shown.as_str()),
         ("rationale", so_far.as_str()),

@@ -16,7 +16,8 @@ use pikerag_methods::unaided::recall;
 use pikerag_methods::verdict::UNKNOWN;
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/least_to_most.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/least_to_most.md"), 1024)
+    .with_earlier("baselines/least_to_most", &[include_str!("prompts/earlier/least_to_most.1.md")]);
 
 /// The parameters of splitting and solving.
 #[derive(Clone, Copy, Debug, PartialEq)]

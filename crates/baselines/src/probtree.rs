@@ -17,13 +17,14 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Variant, WithoutMode
 use pikerag_methods::verdict::is_unknown;
 use pikerag_methods::{Ports, Run, SolveError};
 
-const TREE: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/probtree_tree.md"), 1024);
+const TREE: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/probtree_tree.md"), 1024)
+    .with_earlier("baselines/probtree_tree", &[include_str!("prompts/earlier/probtree_tree.1.md")]);
 const CLOSED_BOOK: Prompt =
     Prompt::new(Role::Answer, include_str!("prompts/probtree_closed.md"), 1024);
-const OPEN_BOOK: Prompt =
-    Prompt { template: include_str!("prompts/probtree_open.md"), ..CLOSED_BOOK };
-const CHILDREN: Prompt =
-    Prompt { template: include_str!("prompts/probtree_children.md"), ..CLOSED_BOOK };
+const OPEN_BOOK: Prompt = CLOSED_BOOK
+    .with_template(include_str!("prompts/probtree_open.md"))
+    .with_earlier("baselines/probtree_open", &[include_str!("prompts/earlier/probtree_open.1.md")]);
+const CHILDREN: Prompt = CLOSED_BOOK.with_template(include_str!("prompts/probtree_children.md"));
 
 /// The size of a tree, and the retrieval of its nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]

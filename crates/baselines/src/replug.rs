@@ -20,7 +20,8 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, With
 use pikerag_methods::verdict::{bare, is_unknown};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/replug.md"), 1024)
+    .with_earlier("baselines/replug", &[include_str!("prompts/earlier/replug.1.md")]);
 
 /// The number of passages that answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,14 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, With
 use pikerag_methods::verdict::{bare, is_unknown, yes_or_no};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PLAN: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/searchain.md"), 1024);
+const PLAN: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/searchain.md"), 1024)
+    .with_earlier("baselines/searchain", &[include_str!("prompts/earlier/searchain.1.md")]);
 const CONSISTENT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("prompts/searchain_consistent.md"), 1024);
+    Prompt::new(Role::Relevant, include_str!("prompts/searchain_consistent.md"), 1024)
+        .with_earlier(
+            "baselines/searchain_consistent",
+            &[include_str!("prompts/earlier/searchain_consistent.1.md")],
+        );
 
 /// The parameters of the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,7 +19,8 @@ use pikerag_methods::unaided::recall;
 use pikerag_methods::verdict::UNKNOWN;
 use pikerag_methods::{Ports, Run, SolveError};
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/self_ask.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/self_ask.md"), 1024)
+    .with_earlier("baselines/self_ask", &[include_str!("prompts/earlier/self_ask.1.md")]);
 const DEMONSTRATIONS: &str = include_str!("prompts/self_ask_demonstrations.md");
 
 /// Whether prompts contain demonstrations (KAR³ Table 14).

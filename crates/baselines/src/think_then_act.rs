@@ -14,9 +14,17 @@ use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, With
 use pikerag_methods::unaided::{conclude_recalled, recall};
 use pikerag_methods::{Ports, Run, SolveError};
 
-const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_act.md"), 1024);
+const JUDGE: Prompt = Prompt::new(Role::Know, include_str!("prompts/think_then_act.md"), 1024)
+    .with_earlier(
+        "baselines/think_then_act",
+        &[include_str!("prompts/earlier/think_then_act.1.md")],
+    );
 const REWRITE: Prompt =
-    Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 1024);
+    Prompt::new(Role::Rewrite, include_str!("prompts/think_then_act_rewrite.md"), 1024)
+        .with_earlier(
+            "baselines/think_then_act_rewrite",
+            &[include_str!("prompts/earlier/think_then_act_rewrite.1.md")],
+        );
 
 /// The retrieval, if the model cannot answer by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

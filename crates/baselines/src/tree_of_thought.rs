@@ -13,10 +13,17 @@ use pikerag_methods::unaided::{conclude_recalled, recall};
 use pikerag_methods::{Ports, Run, SolveError};
 
 // Yao et al. §4
-const THINK: Prompt =
-    Prompt::new(Role::Reason, include_str!("prompts/tree_of_thought.md"), 1024).at(0.7);
+const THINK: Prompt = Prompt::new(Role::Reason, include_str!("prompts/tree_of_thought.md"), 1024)
+    .with_earlier(
+        "baselines/tree_of_thought",
+        &[include_str!("prompts/earlier/tree_of_thought.1.md")],
+    )
+    .at(0.7);
 const VALUE: Prompt =
-    Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 1024);
+    Prompt::new(Role::Grade, include_str!("prompts/tree_of_thought_value.md"), 1024).with_earlier(
+        "baselines/tree_of_thought_value",
+        &[include_str!("prompts/earlier/tree_of_thought_value.1.md")],
+    );
 
 /// The depth and the breadth of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

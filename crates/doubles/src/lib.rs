@@ -382,6 +382,7 @@ pub fn request(text: &str) -> ChatRequest {
         temperature: 0.0,
         max_tokens: 256,
         schema: None,
+        prompt: None,
         sample: 0,
         logprobs: false,
         origin: CallOrigin::default(),

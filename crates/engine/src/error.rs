@@ -113,6 +113,11 @@ pub enum EngineError {
     /// Only a run with an answer can be replayed as a whole.
     #[error("the run {run} is {}, not answered", state.as_str())]
     RunNotAnswered { run: RunId, state: RunState },
+    /// The run's calls name a version of a prompt that only a later pikerag has.
+    #[error(
+        "the run {run} was made with `{prompt}`, a prompt that this version of pikerag does not have"
+    )]
+    PromptMissing { run: RunId, prompt: String },
     /// A fork must begin at a decision, and this event is none.
     #[error(
         "event {seq} of the run {run} is not a decision; the decisions are: {}",
@@ -274,6 +279,7 @@ impl EngineError {
             Self::NoWeights { .. } => "no-weights",
             Self::UnclearRun { .. } => "unclear-run",
             Self::RunNotAnswered { .. } => "run-not-answered",
+            Self::PromptMissing { .. } => "prompt-missing",
             Self::Feedback(error) => error.code(),
             Self::NoDecision { .. }
             | Self::Solve(SolveError::UnfitChange { .. } | SolveError::NoCandidate { .. }) => {

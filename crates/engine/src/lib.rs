@@ -26,6 +26,7 @@
 //! Only this crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it
 //! never prints.
 
+mod change_error;
 mod chart;
 mod corrected;
 mod costs;
@@ -73,7 +74,7 @@ pub mod parts {
     pub use pikerag_methods::{SolveError, Speaker, Turn};
     pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
-    pub use pikerag_models::{OpenCalls, Secret, withheld_keys};
+    pub use pikerag_models::{DraftText, OpenCalls, Secret, withheld_keys};
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };
@@ -97,6 +98,7 @@ pub mod parts {
 
 pub use pikerag_language::format_number;
 
+pub use crate::change_error::ChangeChatError;
 pub use crate::chart::{NoChart, svg_chart};
 pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};

@@ -1,6 +1,7 @@
 //! Reads the settings once into one plain value: flags, then the environment, then `pikerag.toml`,
 //! then defaults ([`Settings::load`]). All other code reads only this value.
 
+mod change;
 mod check;
 mod choice;
 mod declaration;
@@ -35,6 +36,8 @@ use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
 use pikerag_retrieve::SearchParams;
 use serde::Deserialize;
 
+pub use self::change::ChatChoice;
+pub(crate) use self::change::{ChangeableFile, chat_of};
 pub use self::choice::FileChoice;
 pub use self::declaration::declaration;
 pub(crate) use self::edit::with_chat;

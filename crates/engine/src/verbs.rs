@@ -34,10 +34,13 @@ mod records;
 mod runs;
 mod search;
 mod sent;
+mod set_chat;
+mod small_call;
 mod status;
 mod tables;
 mod tags;
 mod train;
+mod try_chat;
 mod unpack;
 mod vectors;
 
@@ -79,7 +82,8 @@ pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::models::{
     ModelLine, ModelsResponse, PullRequest, PullResponse, RemoveResponse, RunningModel, UseRequest,
-    UseResponse, models, pull_model, pull_server, remove_model, run_model, use_model,
+    UseResponse, has_model_server, models, pull_model, pull_server, remove_model, run_model,
+    use_model,
 };
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, original};
@@ -100,6 +104,7 @@ pub use self::runs::{
 };
 pub use self::search::{Recorded, SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
+pub use self::set_chat::{ReadAgain, SetChatResponse, SettingsPlace, set_chat};
 pub use self::status::{StatusResponse, status};
 pub use self::tables::{SqlRequest, sql, table, tables};
 pub use self::tags::{
@@ -113,13 +118,14 @@ pub use self::train::{
     TrainFrom, TriedProposer, train_agree, train_collect, train_export, train_forecast,
     train_label, train_label_forecast, train_recipe, train_use,
 };
+pub use self::try_chat::{TriedChat, try_chat};
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{Environment, FileChoice, Flags, Settings};
+    use crate::settings::{ChatChoice, Environment, FileChoice, Flags, Settings};
 
     /// A server can move every request to another thread. No future is polled here.
     #[test]
@@ -174,5 +180,9 @@ mod tests {
         ));
         let file = std::path::PathBuf::new();
         spawnable(learn_tag_pairs(session, &LearnRequest { file, progress: &|_| {} }));
+        let (path, environment) = (std::path::Path::new("pikerag.toml"), &Environment::default());
+        let place = SettingsPlace { path, is_named: true, environment };
+        spawnable(try_chat(session, place, &ChatChoice::default()));
+        spawnable(pull_model(session, &PullRequest { what: "", sha256: None, progress: &|_| {} }));
     }
 }

@@ -1,6 +1,7 @@
 //! Words errors and notices in Chinese; the English words are the `Display` of their enums.
 
 mod causes;
+mod change;
 mod check;
 mod errors;
 mod local;

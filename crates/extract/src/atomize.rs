@@ -1,15 +1,15 @@
 //! Writes the atomic questions of a chunk: the knowledge atomizer `f_a(d_k) → {q_k1 … q_km}` (KAR³
 //! §3.3, eq. 3).
 //!
-//! Without a model, the sentences of the chunk are its atoms (Table 13).
+//! A chunk has a limit of atoms by its length. Without a model, the sentences of the chunk are its atoms (Table 13).
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
-use pikerag_language::{content_words, is_chinese, is_stop_word, sentences};
+use pikerag_language::{content_words, estimate_tokens, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, one_line, shape, texts,
+    AskError, Prompt, Reply, Unreadable, ask_read, find_json, list_items, one_line, shape, texts,
     titled, without_thinking,
 };
 use serde_json::json;
@@ -26,6 +26,38 @@ pub struct Atomized {
     pub duplicates: usize,
     /// Questions whose subject is only a pronoun: no search could find them.
     pub pronouns: usize,
+    /// Atoms beyond the limit of the chunk.
+    pub surplus: usize,
+}
+
+/// Tokens of a chunk for each atom, and the limits for short and long chunks.
+const TOKENS_PER_ATOM: u64 = 8;
+const FEWEST: usize = 8;
+pub(crate) const MOST: usize = 60;
+
+/// The most atoms that a model writes for a chunk: one for eight tokens, 8 to 60.
+pub(crate) fn most_atoms(chunk: &Chunk) -> usize {
+    let by_length = estimate_tokens(&chunk.text) / TOKENS_PER_ATOM;
+    usize::try_from(by_length).unwrap_or(MOST).clamp(FEWEST, MOST)
+}
+
+/// The schema of a list of atoms under `key`, within the limit.
+pub(crate) fn atoms_schema(key: &str, most: usize) -> Schema {
+    let list = json!({"type": "array", "items": {"type": "string"}, "maxItems": most});
+    shape(key, [(key.to_owned(), list)].into_iter().collect())
+}
+
+impl Atomized {
+    /// Drops atoms beyond the limit, which a model may exceed where no schema is enforced, and counts them.
+    pub(crate) fn within(mut self, chunk: &Chunk, most: usize) -> Self {
+        self.surplus = self.atoms.len().saturating_sub(most);
+        if 0 < self.surplus {
+            let (title, surplus) = (chunk.full_title(), self.surplus);
+            tracing::warn!(%title, most, surplus, "a model wrote more atoms than a passage may have; the last are dropped");
+            self.atoms.truncate(most);
+        }
+        self
+    }
 }
 
 /// Sample questions in a prompt, at most.
@@ -43,9 +75,12 @@ pub async fn question_atoms(
     samples: &[String],
 ) -> Result<Atomized, AskError> {
     let (title, text) = titled(chunk);
-    let samples = shown_samples(chunk, samples);
-    let inputs = [("title", &*title), ("text", &*text), ("samples", &*samples)];
-    let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut Account::default()).await?;
+    let (samples, most) = (shown_samples(chunk, samples), most_atoms(chunk));
+    let number = most.to_string();
+    let inputs = [("title", &*title), ("text", &*text), ("samples", &*samples), ("most", &*number)];
+    let schema = Some(atoms_schema("questions", most));
+    let account = &mut Account::default();
+    let questions = ask_read(model, &PROMPT, &inputs, schema, Questions::read, account).await?;
     let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for question in questions.0 {
@@ -57,7 +92,7 @@ pub async fn question_atoms(
             atomized.duplicates += 1;
         }
     }
-    Ok(atomized)
+    Ok(atomized.within(chunk, most))
 }
 
 /// The prompt that [`question_atoms`] would send, for estimates.
@@ -66,8 +101,8 @@ pub async fn question_atoms(
 /// None, unless the built-in template is broken.
 pub fn atomize_prompt(chunk: &Chunk, samples: &[String]) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
-    let samples = shown_samples(chunk, samples);
-    PROMPT.render(&[("title", &*title), ("text", &*text), ("samples", &*samples)])
+    let (samples, most) = (shown_samples(chunk, samples), most_atoms(chunk).to_string());
+    PROMPT.render(&[("title", &*title), ("text", &*text), ("samples", &*samples), ("most", &*most)])
 }
 
 /// The nearest sample questions as list items, nearest first, equal ones in the given order; empty without any.
@@ -111,10 +146,7 @@ struct Questions(Vec<String>);
 
 impl Reply for Questions {
     fn schema() -> Option<Schema> {
-        Some(shape(
-            "questions",
-            json!({"questions": {"type": "array", "items": {"type": "string"}}}),
-        ))
+        Some(atoms_schema("questions", MOST))
     }
 
     /// Reads JSON, or one question per line: some models manage only one of the two.
@@ -316,6 +348,33 @@ mod tests {
                 "- How warm is the sea?",
             ]
         );
+    }
+
+    /// Short and long passages have limits of their own; text and schema name the same one, and a reply beyond it is
+    /// cut and counted.
+    #[tokio::test]
+    async fn a_passage_has_a_limit_of_atoms() {
+        let of =
+            |words: usize| pikerag_doubles::chunk(1, "Cranes", &"The crane lifts. ".repeat(words));
+        let limits: Vec<usize> =
+            [1, 40, 4000].iter().map(|words| most_atoms(&of(*words))).collect();
+        assert!(limits[0] == FEWEST && limits[2] == MOST, "{limits:?}");
+        assert!(FEWEST < limits[1] && limits[1] < MOST, "{limits:?}");
+        let chunk = of(1);
+        let questions: Vec<String> =
+            (0..20).map(|n| format!("What does crane {n} lift?")).collect();
+        let chat =
+            pikerag_doubles::ScriptedChat::in_order(
+                [json!({ "questions": questions }).to_string()],
+            );
+        let atomized = question_atoms(&chat, &chunk, &[]).await.unwrap();
+        assert_eq!((atomized.atoms.len(), atomized.surplus), (FEWEST, 20 - FEWEST));
+        assert_eq!(atomized.atoms[0].text, questions[0]);
+        let request = &chat.requests()[0];
+        let schema = request.schema.as_ref().unwrap();
+        assert_eq!(schema.schema["properties"]["questions"]["maxItems"], FEWEST);
+        let prompt = pikerag_doubles::prompt(request).unwrap();
+        assert!(prompt.contains(&format!("at most {FEWEST}.")), "{prompt}");
     }
 
     #[test]

@@ -95,7 +95,8 @@ impl Reply for Questions {
             "additionalProperties": false, "properties": {
                 "question": {"type": "string"},
                 "passages": {"type": "array", "items": {"type": "integer"}}}});
-        Some(shape("section_questions", json!({"questions": {"type": "array", "items": question}})))
+        let questions = json!({"type": "array", "items": question, "maxItems": MOST});
+        Some(shape("section_questions", json!({"questions": questions})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

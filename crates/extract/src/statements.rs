@@ -6,12 +6,11 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, shape, texts, titled,
+    AskError, Prompt, Reply, Unreadable, ask_read, find_json, list_items, texts, titled,
     without_thinking,
 };
-use serde_json::json;
 
-use crate::atomize::{Atomized, atom, only_pronouns};
+use crate::atomize::{Atomized, MOST, atom, atoms_schema, most_atoms, only_pronouns};
 
 // Each fact needs only one statement, so the temperature is 0; questions need diversity instead.
 const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048);
@@ -22,8 +21,12 @@ const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statemen
 /// Those of the model. A reply without any statement is no error.
 pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Atomized, AskError> {
     let (title, text) = titled(chunk);
-    let inputs = [("title", title.as_str()), ("text", text.as_str())];
-    let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut Account::default()).await?;
+    let most = most_atoms(chunk);
+    let number = most.to_string();
+    let inputs = [("title", title.as_str()), ("text", text.as_str()), ("most", number.as_str())];
+    let schema = Some(atoms_schema("statements", most));
+    let account = &mut Account::default();
+    let statements = ask_read(model, &PROMPT, &inputs, schema, Statements::read, account).await?;
     let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for statement in statements.0 {
@@ -36,7 +39,7 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
             atomized.duplicates += 1;
         }
     }
-    Ok(atomized)
+    Ok(atomized.within(chunk, most))
 }
 
 /// The prompt that [`statement_atoms`] would send, for estimates.
@@ -45,17 +48,15 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
 /// None, unless the built-in template is broken.
 pub fn statements_prompt(chunk: &Chunk) -> Result<String, AskError> {
     let (title, text) = titled(chunk);
-    PROMPT.render(&[("title", title.as_str()), ("text", text.as_str())])
+    let most = most_atoms(chunk).to_string();
+    PROMPT.render(&[("title", title.as_str()), ("text", text.as_str()), ("most", most.as_str())])
 }
 
 struct Statements(Vec<String>);
 
 impl Reply for Statements {
     fn schema() -> Option<Schema> {
-        Some(shape(
-            "statements",
-            json!({"statements": {"type": "array", "items": {"type": "string"}}}),
-        ))
+        Some(atoms_schema("statements", MOST))
     }
 
     /// Reads JSON, or a list with one statement per line. Running text is unreadable.

@@ -30,7 +30,8 @@ const fn prompt(template: &'static str, max_tokens: u32) -> Prompt {
 const FIND: Prompt = prompt(include_str!("prompts/tag_factors.md"), 2048);
 const GENERALISE: Prompt = prompt(include_str!("prompts/tag_classes.md"), 2048);
 const CHUNK: Prompt = prompt(include_str!("prompts/tag_chunk.md"), 1024);
-const QUESTION: Prompt = prompt(include_str!("prompts/tag_question.md"), 512);
+const QUESTION: Prompt = prompt(include_str!("prompts/tag_question.md"), 512)
+    .with_earlier("extract/tag_question", &[include_str!("prompts/earlier/tag_question.1.md")]);
 const PAIRS: Prompt = prompt(include_str!("prompts/tag_pairs.md"), 512);
 
 /// The key of a tag: one for all spellings that differ in case, accents, punctuation or English

@@ -62,20 +62,20 @@ pub use id::{
     SourceId, SummaryId, TagClassId, TagId, VerifiedId,
 };
 pub use names::{NameKey, NameUse};
-pub use open_call::OpenCall;
+pub use open_call::{DraftPart, OpenCall};
 pub use ports::{
     AtomQuery, Backlog, BaseState, BaseSummary, Bearer, BearerList, CallOrigin, CallRecord,
     CallRef, ChargeEnd, ChatModel, ChatModels, ChatReply, ChatRequest, ChunkLinks, ChunkList,
     ChunkResults, ChunkSet, ChunkTags, ChunksOf, Claim, CommunityReport, CorpusReader,
-    CorpusWriter, CountedVectors, DataTables, DataWriter, Embedder, ExtractBy, FileMark,
-    FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, JobBill, JobFile,
-    JobKind, JobQuery, JobRecord, JobState, Jobs, Kept, Key, KeyCharge, KeyParams, KeyStore,
-    KeyUse, KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, LeftBehind, LinkKind,
-    Message, ModelError, ModelTexts, NodeVector, Parted, PartedVectors, Picodollars, Progress,
-    PutReport, RecordsBy, RecordsOf, Refusal, RefusalCause, RefusalCount, RefusalWriter, Relevance,
-    Reranker, Reserved, Role, RowPlace, RowReader, SampleKey, Schema, Scope, Scored, SearchIndex,
-    SearchWriter, ShortDescription, SimilarTerm, Snapshots, SourceSummary, SqlLimits, Stage,
-    StoreError, StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses,
+    CorpusWriter, CountedVectors, DataTables, DataWriter, DraftFields, Embedder, ExtractBy,
+    FileMark, FileRecord, FinishReason, FoundTag, GraphReader, GraphWriter, InChunk, JobBill,
+    JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs, Kept, Key, KeyCharge, KeyParams,
+    KeyStore, KeyUse, KeyedClass, KeyedPair, KnowledgeBase, KnowledgeWriter, Ledger, LeftBehind,
+    LinkKind, Message, ModelError, ModelTexts, NodeVector, Parted, PartedVectors, Picodollars,
+    Progress, PutReport, RecordsBy, RecordsOf, Refusal, RefusalCause, RefusalCount, RefusalWriter,
+    Relevance, Reranker, Reserved, Role, RowPlace, RowReader, SampleKey, Schema, Scope, Scored,
+    SearchIndex, SearchWriter, ShortDescription, SimilarTerm, Snapshots, SourceSummary, SqlLimits,
+    Stage, StoreError, StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses,
     TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, Timings, TokenLogprob, Usage, Vector,
     VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms,
     nearest_chunks, pairs_from,

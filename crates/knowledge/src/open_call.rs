@@ -1,4 +1,4 @@
-//! Describes a model call that has no reply yet.
+//! Describes a model call that has no reply yet, and what is shown of its reply.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,4 +22,14 @@ pub struct OpenCall {
     /// and model.
     #[schema(required)]
     pub expected_ms: Option<u64>,
+}
+
+/// The part of a final answer that a model writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DraftPart {
+    /// Its reasons, which most replies give first.
+    Reasons,
+    /// The answer itself.
+    Answer,
 }

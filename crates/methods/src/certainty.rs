@@ -3,7 +3,8 @@
 
 use pikerag_knowledge::{JudgedBy, Role, Schema, TokenLogprob, mean_probability};
 use pikerag_prompt::{
-    Prompt, Prose, Reply, Unreadable, ask_scored, object, quiet_headings, quiet_prompt, shape,
+    Prompt, Prose, Reply, Unreadable, ask_rendered, ask_scored, object, quiet_headings,
+    quiet_prompt, shape,
 };
 use serde_json::json;
 
@@ -33,7 +34,8 @@ impl Sure {
     }
 }
 
-const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024);
+const GRADE: Prompt = Prompt::new(Role::Grade, include_str!("prompts/grade.md"), 1024)
+    .with_earlier("methods/grade", &[include_str!("prompts/earlier/grade.1.md")]);
 
 /// Asks for a reply in plain words, and how sure the model is of it; `None` where the reply stayed empty.
 ///
@@ -57,10 +59,12 @@ pub async fn ask_surely(
             Ok(Some(Sure { text, confidence, by: JudgedBy::LogProbabilities }))
         }
         Certainty::SelfAssessment => {
-            let Some(Prose(text)) = run.ask::<Prose>(ports, prompt, inputs).await? else {
+            let model = ports.models.need(prompt.role)?;
+            let asked = ask_rendered::<Prose>(model, prompt, inputs, &mut run.account).await;
+            let Some((Prose(text), task)) = run.readable(prompt.role, asked)? else {
                 return Ok(None);
             };
-            let task = quiet_prompt(&prompt.render(inputs)?);
+            let task = quiet_prompt(&task);
             let reply = quiet_headings(&text);
             let asked = [("task", task.as_str()), ("reply", reply.as_str())];
             // An unreadable grade counts as 0.

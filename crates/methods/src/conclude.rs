@@ -1,7 +1,8 @@
 //! Ends a method: answers from the gathered passages and checks each citation.
 
 use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, WrittenBy};
-use pikerag_reason::{Claim, Reading, cite, read};
+use pikerag_narrate::{InWords, Language, Sentence};
+use pikerag_reason::{Claim, Reading, cite, read_finally};
 
 use crate::fitting::fitted;
 use crate::narrowing::Narrowed;
@@ -32,7 +33,7 @@ pub async fn conclude_with(
         Some(model) => {
             let shown = fitted(ports, question, &context, notes, run).await?;
             let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
-            let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
+            let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
@@ -105,6 +106,15 @@ pub async fn refuse(
     Ok(answer)
 }
 
+/// A model's answer, and whether it is none. Prompts tell a model to leave the answer empty if nothing suggests one; a
+/// sentence reports that then.
+pub(crate) fn or_not_found(answer: String, language: Language) -> (String, bool) {
+    match answer.trim().is_empty() {
+        true => (Sentence::NotInDocuments.in_words(language), true),
+        false => (answer, false),
+    }
+}
+
 async fn finish(
     ports: &Ports,
     context: Context,
@@ -112,13 +122,21 @@ async fn finish(
     written_by: WrittenBy,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
+    let (text, refused) = match &written_by {
+        WrittenBy::LanguageModel { .. } => or_not_found(reading.answer, run.language()),
+        _ => (reading.answer, false),
+    };
     let claims: &[Claim] = &reading.claims;
-    let citations = cite(ports.base.as_ref(), &context, &reading.answer, claims).await?;
-    run.push(Event::Answered { answer: reading.answer.clone() });
+    // Citations would support an answer that is not given.
+    let citations = match refused {
+        true => Vec::new(),
+        false => cite(ports.base.as_ref(), &context, &text, claims).await?,
+    };
+    run.push(Event::Answered { answer: text.clone() });
     Ok(Answer {
-        text: reading.answer,
+        text,
         rationale: reading.rationale,
-        refused: false,
+        refused,
         missing: reading.missing,
         written_by,
         citations,

@@ -49,7 +49,9 @@ impl<'a> Narrowed<'a> {
         if let Some(answer) =
             schema.pointer_mut("/properties/answer").filter(|_| !self.answers.is_empty())
         {
-            *answer = json!({"type": "string", "enum": self.answers});
+            // Prompts allow an empty answer where the model knows none.
+            let answers: Vec<&str> = self.answers.iter().map(String::as_str).chain([""]).collect();
+            *answer = json!({"type": "string", "enum": answers});
         }
     }
 }
@@ -180,7 +182,7 @@ mod tests {
         let narrowed = Narrowed { inner: &chat, passages: 2, answers };
         let mut changed = schema.clone();
         narrowed.narrow(&mut changed);
-        assert_eq!(changed["properties"]["answer"]["enum"], json!(["Yes", "No"]));
+        assert_eq!(changed["properties"]["answer"]["enum"], json!(["Yes", "No", ""]));
         let passage = &changed["properties"]["citations"]["items"]["properties"]["passage"];
         assert_eq!(passage["enum"], json!([1, 2]));
 

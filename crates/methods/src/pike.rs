@@ -122,7 +122,10 @@ fn answer_for_agent<'a>(
 ) -> BoxFuture<'a, Result<Answer, SolveError>> {
     let params = Params { class: None, level: None, by_agent: true, ..params };
     let span = info_span!("agent_question", class = Empty);
+    let models = ports.models.clone().for_parts();
+    let ports = Ports { models, ..ports.clone() };
     let answer = async move {
+        let ports = &ports;
         let evidence = gathered(ports, question, params).await?;
         let recall = Recall::of(ports, question, &evidence.found).await?;
         routed(ports, run, question, params, &evidence, &recall).await
@@ -232,7 +235,10 @@ async fn answered(
         TaskClass::Bridging => read(ports, run, question, params).await,
         TaskClass::Comparative => compare::answer(ports, run, question, params, evidence).await,
         TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
-        TaskClass::Creative => create::answer(ports, run, question, params).await,
+        TaskClass::Creative => {
+            let offers = [evidence.offers_in_words(), evidence.tables.in_words(question)];
+            create::answer(ports, run, question, params, offers.join("\n").trim()).await
+        }
         TaskClass::Quantitative => {
             // A model reads declared records first, if the class is set.
             if evidence.understood().is_none()

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_knowledge::telemetry::TRACED;
 use pikerag_knowledge::{
-    CallRef, ChatModel, ChatModels, ChatReply, ChatRequest, Embedder, KnowledgeBase, Millis,
-    ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
+    CallOrigin, CallRef, ChatModel, ChatModels, ChatReply, ChatRequest, Embedder, KnowledgeBase,
+    Millis, ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError,
+    Structure,
 };
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
@@ -116,11 +117,22 @@ impl Models {
     /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
     #[must_use]
     pub fn with_logprobs(self) -> Self {
-        let scored = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) };
+        self.wrapped(|model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) })
+    }
+
+    /// The same models for a part of a question: what they write is not shown as the final answer.
+    #[must_use]
+    pub fn for_parts(self) -> Self {
+        self.wrapped(|model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> {
+            Arc::new(ForParts(model))
+        })
+    }
+
+    fn wrapped(self, wrap: fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel>) -> Self {
         let seen_by = self.perspectives.iter().cloned();
         let seen_by =
-            seen_by.map(|own| Perspective { model: own.model.map(scored), ..own }).collect();
-        Self { chat: self.chat.wrapped(scored), perspectives: seen_by, ..self }
+            seen_by.map(|own| Perspective { model: own.model.map(wrap), ..own }).collect();
+        Self { chat: self.chat.wrapped(wrap), perspectives: seen_by, ..self }
     }
 
     /// The model of a role that a method cannot do without.
@@ -147,6 +159,29 @@ impl ChatModel for Scored {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         self.0.complete(&ChatRequest { logprobs: true, ..request.clone() }).await
+    }
+
+    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
+        self.0.discard(calls).await
+    }
+}
+
+/// A model whose replies are never final answers.
+struct ForParts(Arc<dyn ChatModel>);
+
+#[async_trait]
+impl ChatModel for ForParts {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn reply_tokens(&self) -> Option<u32> {
+        self.0.reply_tokens()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let origin = CallOrigin { draft: None, ..request.origin.clone() };
+        self.0.complete(&ChatRequest { origin, ..request.clone() }).await
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
@@ -301,5 +336,27 @@ impl SolveError {
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_doubles::{ScriptedChat, request};
+    use pikerag_knowledge::DraftFields;
+
+    use super::*;
+
+    /// A part of a question is asked by the same request, but nobody sees its reply as the answer.
+    #[tokio::test]
+    async fn the_answer_of_a_part_is_not_shown_as_final() {
+        let chat = ScriptedChat::by(|request| Ok(format!("{:?}", request.origin.draft)));
+        let models = Models::from(ChatModels::one(Arc::new(chat)));
+        let mut asked = request("Where?");
+        asked.origin.draft = Some(DraftFields { answer: "answer", only_if: None, reasons: None });
+        let reply = async |models: &Models| {
+            models.need(Role::Answer).unwrap().complete(&asked).await.unwrap().text
+        };
+        assert!(reply(&models).await.contains("answer"));
+        assert_eq!(reply(&models.for_parts()).await, "None");
     }
 }

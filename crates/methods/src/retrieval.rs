@@ -8,7 +8,7 @@ use crate::context::Rules;
 use pikerag_knowledge::{
     AnswerForm, AtomKind, Candidate, Chunk, ChunkId, Context, Event, Question, Role, Via,
 };
-use pikerag_reason::{Reading, read};
+use pikerag_reason::{Reading, read, read_finally};
 use pikerag_retrieve::{
     Hit, LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search,
 };
@@ -302,5 +302,18 @@ pub async fn answer_step(
     let shown = fitted(ports, question, context, notes, run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
     let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
+    Ok(run.readable(Role::Answer, asked)?)
+}
+
+/// Answers the question itself from chunks: people see the answer while the model writes it. A method may
+/// still give another one.
+pub async fn answer_whole(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    context: &Context,
+) -> Result<Option<Reading>, SolveError> {
+    let model = ports.models.need(Role::Answer)?;
+    let asked = read_finally(model, question, context, "", &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }

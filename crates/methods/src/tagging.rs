@@ -20,7 +20,8 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 use crate::tag_use::TagUse;
 
-const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 1024);
+const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("prompts/tag_rewrite.md"), 1024)
+    .with_earlier("methods/tag_rewrite", &[include_str!("prompts/earlier/tag_rewrite.1.md")]);
 
 /// Words of the documents that one tag is mapped to, at most.
 const MAPPED: usize = 3;

@@ -11,7 +11,10 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 const STEP_BY_STEP: Prompt =
-    Prompt::new(Role::Answer, include_str!("prompts/zero_shot_cot.md"), 2048);
+    Prompt::new(Role::Answer, include_str!("prompts/zero_shot_cot.md"), 2048).with_earlier(
+        "methods/zero_shot_cot",
+        &[include_str!("prompts/earlier/zero_shot_cot.1.md")],
+    );
 
 /// A model's answer from its own knowledge.
 #[derive(Clone, Debug, PartialEq, Eq)]

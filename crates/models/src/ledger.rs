@@ -125,6 +125,24 @@ impl<M: ChatModel> Recorded<M> {
         let latest = self.ledger.latest(key).await.map_err(ledger_error)?;
         Ok(latest.map(|call| (call, false)))
     }
+
+    /// The call of the replayed run that differs from this request in its schema only. The schema
+    /// of a reply changes between versions of pikerag, and the run's reply is known without it.
+    async fn pinned_with_another_schema(
+        &self,
+        kind: &str,
+        json: &str,
+    ) -> Result<Option<CallRecord>, ModelError> {
+        let requests = self.pins.requests(self.ledger.as_ref()).await.map_err(ledger_error)?;
+        for request in requests.like(json) {
+            // The key also holds the model and the endpoint, which must be the same.
+            let (key, before) = self.keys(kind, request);
+            if let Ok(call) = self.known(&key, before.as_deref()).await? {
+                return Ok(Some(call));
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[async_trait]
@@ -148,7 +166,9 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
                 Err(key) => key,
             };
             if self.mode == Mode::ReplayOnly {
-                return Err(not_recorded(request.role.as_str(), model));
+                let call = self.pinned_with_another_schema(kind, &json).await?;
+                let call = call.ok_or_else(|| not_recorded(request.role.as_str(), model))?;
+                return read(&call, true);
             }
             let (held, is_free) =
                 claim(self.ledger.as_ref(), &[key]).await.map_err(ledger_error)?;
@@ -341,6 +361,38 @@ mod tests {
         }
         let error = replay(Pins::all([])).complete(&asked).await.unwrap_err();
         assert!(matches!(error, ModelError::NotRecorded { .. }));
+    }
+
+    /// Schemas of replies change between a run and its replay; all else of a request must be equal.
+    #[tokio::test]
+    async fn a_replayed_run_finds_its_reply_under_another_schema() {
+        let ledger = Arc::new(MemoryLedger::default());
+        let chat = ScriptedChat::in_order(["one"]);
+        let asked = |text: &str, name: &str| {
+            let schema = Some(Schema { name: name.to_owned(), schema: json!({}) });
+            ChatRequest { schema, ..request(text) }
+        };
+        let of = |mode, pins, endpoint: &str| {
+            Recorded::pinned(&chat, ledger.clone(), mode, pins).served_by(endpoint.to_owned())
+        };
+        let live = of(Mode::Record, Pins::default(), "1");
+        let call = live.complete(&asked("a", "then")).await.unwrap().call.unwrap();
+        let pins = || Pins::all([call.key.clone()]);
+        let replay = of(Mode::ReplayOnly, pins(), "1");
+        for _ in 0..2 {
+            let reply = replay.complete(&asked("a", "now")).await.unwrap();
+            assert_eq!((reply.text.as_str(), reply.call.unwrap().key), ("one", call.key.clone()));
+        }
+        let longer = ChatRequest { max_tokens: 257, ..asked("a", "now") };
+        for (pins, endpoint, asked) in [
+            (pins(), "1", asked("b", "now")),
+            (pins(), "1", longer),
+            (pins(), "2", asked("a", "now")),
+            (Pins::default(), "1", asked("a", "now")),
+        ] {
+            let error = of(Mode::ReplayOnly, pins, endpoint).complete(&asked).await.unwrap_err();
+            assert!(matches!(error, ModelError::NotRecorded { .. }), "{error}");
+        }
     }
 
     /// A record from before records were separated by endpoint is marked, requested again, pinned

@@ -20,6 +20,7 @@
 pub mod batch;
 pub mod budget;
 mod circuit;
+mod draft;
 pub mod estimate;
 mod hosted;
 pub mod ledger;
@@ -41,6 +42,7 @@ pub mod upstream;
 
 pub use batch::Batch;
 pub use budget::{Budget, Portion};
+pub use draft::DraftText;
 pub use estimate::estimate_prompt;
 pub use hosted::{ModelServer, Serving};
 pub use ledger::{MemoryLedger, Mode, Pins, Recorded, RecordedEmbedder, RecordedReranker};

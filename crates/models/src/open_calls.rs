@@ -1,4 +1,5 @@
-//! Shows the chat calls that have no reply yet, and measures how long calls take.
+//! Shows the chat calls that have no reply yet, with the answer that one of them writes, and measures
+//! how long calls take.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +9,9 @@ use async_trait::async_trait;
 use pikerag_knowledge::{CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tracing::debug;
 
+use crate::draft::{Draft, DraftText, watched_by};
 use crate::estimate::estimate_prompt;
 use crate::speeds::Speed;
 
@@ -19,6 +22,8 @@ pub struct OpenCalls {
     state: Mutex<State>,
     /// The number of changes so far.
     changes: watch::Sender<u64>,
+    /// The number of changes of drafts so far.
+    drafts: Arc<watch::Sender<u64>>,
 }
 
 #[derive(Debug, Default)]
@@ -26,6 +31,8 @@ struct State {
     /// By the order of their beginning.
     open: BTreeMap<u64, Begun>,
     begun: u64,
+    /// The draft of the last call, if it was answered and none has begun since.
+    last: Option<Arc<Draft>>,
     /// The pace of calls before this question.
     earlier: Paces,
     /// The pace of calls of this question.
@@ -39,6 +46,8 @@ struct Begun {
     passages: u64,
     prompt_tokens: u64,
     at: Instant,
+    /// Filled while the reply arrives; `None` if nobody watches, or if it is no final answer.
+    draft: Option<Arc<Draft>>,
 }
 
 /// The pace of answered calls, by model and role. It contains no text.
@@ -63,11 +72,18 @@ struct Pace {
     prompt_tokens: u64,
     completion_tokens: u64,
     millis: u64,
+    /// The calls whose replies arrived piece by piece, and the sum of their milliseconds to the
+    /// first piece.
+    #[serde(default)]
+    streamed: u64,
+    #[serde(default)]
+    first_token_ms: u64,
 }
 
 impl Default for OpenCalls {
     fn default() -> Self {
-        Self { state: Mutex::default(), changes: watch::Sender::new(0) }
+        let (changes, drafts) = (watch::Sender::new(0), Arc::new(watch::Sender::new(0)));
+        Self { state: Mutex::default(), changes, drafts }
     }
 }
 
@@ -91,6 +107,20 @@ impl OpenCalls {
         self.changes.subscribe()
     }
 
+    /// Notifies of each piece of a draft. While a receiver exists, final answers are received from
+    /// their models piece by piece.
+    pub fn drafts(&self) -> watch::Receiver<u64> {
+        self.drafts.subscribe()
+    }
+
+    /// The answer that a model writes now, or its reasons, unchecked: of the oldest call that has one. After its
+    /// call it stays until another call begins.
+    pub fn draft(&self) -> Option<DraftText> {
+        let state = self.state();
+        let open = state.open.values().filter_map(|call| call.draft.as_ref());
+        open.chain(&state.last).find_map(|draft| draft.text())
+    }
+
     /// Sets the pace of earlier calls, from which the expected times are computed.
     pub fn expect(&self, earlier: Paces) {
         self.state().earlier = earlier;
@@ -106,20 +136,28 @@ impl OpenCalls {
     }
 
     fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
+        let is_watched = 0 < self.drafts.receiver_count();
+        let fields = request.origin.draft.filter(|_| is_watched);
+        let draft = fields.map(|fields| Arc::new(Draft::new(fields, Arc::clone(&self.drafts))));
         let call = Begun {
             role: request.role,
             model: model.to_owned(),
             passages: request.origin.n_passages as u64,
             prompt_tokens: estimate_prompt(request),
             at: Instant::now(),
+            draft: draft.clone(),
         };
         let mut state = self.state();
         let id = state.begun;
         state.begun += 1;
         state.open.insert(id, call);
+        let replaced = state.last.take();
         drop(state);
+        if replaced.is_some() {
+            self.drafts.send_modify(|changes| *changes += 1);
+        }
         self.changed();
-        Opened { calls: self, id }
+        Opened { calls: self, id, draft }
     }
 
     fn changed(&self) {
@@ -188,6 +226,8 @@ impl Pace {
         self.prompt_tokens += other.prompt_tokens;
         self.completion_tokens += other.completion_tokens;
         self.millis += other.millis;
+        self.streamed += other.streamed;
+        self.first_token_ms += other.first_token_ms;
     }
 
     /// The time of a call with this prompt and a reply of mean length, at the mean time of a token.
@@ -206,6 +246,7 @@ impl Pace {
 struct Opened<'a> {
     calls: &'a OpenCalls,
     id: u64,
+    draft: Option<Arc<Draft>>,
 }
 
 impl Opened<'_> {
@@ -213,28 +254,39 @@ impl Opened<'_> {
     fn answered(self, reply: &ChatReply) {
         let mut state = self.calls.state();
         if let Some(call) = state.open.remove(&self.id) {
+            let first = call.draft.as_ref().and_then(|draft| draft.first());
+            let first = first.map(|first| millis(first.saturating_duration_since(call.at)));
             let pace = Pace {
                 calls: 1,
                 prompt_tokens: call.prompt_tokens,
                 completion_tokens: reply.usage.completion_tokens,
                 millis: millis(call.at.elapsed()),
+                streamed: u64::from(first.is_some()),
+                first_token_ms: first.unwrap_or_default(),
             };
+            if let Some(first_token_ms) = first {
+                debug!(model = call.model, %call.role, first_token_ms, pace.millis, "streamed");
+            }
             state.measured.entry(&call.model, call.role).add(pace);
             if let Some(timings) = reply.timings {
                 state.measured.add_speed(&call.model, Speed::of(timings));
             }
+            state.last = call.draft;
         }
     }
 }
 
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
-        self.calls.state().open.remove(&self.id);
+        let failed = self.calls.state().open.remove(&self.id);
+        if failed.is_some_and(|call| call.draft.is_some()) {
+            self.calls.drafts.send_modify(|changes| *changes += 1);
+        }
         self.calls.changed();
     }
 }
 
-/// A chat model whose open calls are shown.
+/// A chat model whose open calls are shown, with the final answer that one of them writes.
 pub struct Observed<M> {
     inner: M,
     calls: Option<Arc<OpenCalls>>,
@@ -260,7 +312,10 @@ impl<M: ChatModel> ChatModel for Observed<M> {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let Some(calls) = &self.calls else { return self.inner.complete(request).await };
         let call = calls.begin(self.inner.name(), request);
-        let reply = self.inner.complete(request).await?;
+        let reply = match call.draft.clone() {
+            Some(draft) => watched_by(draft, self.inner.complete(request)).await?,
+            None => self.inner.complete(request).await?,
+        };
         call.answered(&reply);
         Ok(reply)
     }
@@ -278,8 +333,10 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use futures::poll;
     use pikerag_doubles::{ScriptedChat, request};
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
+    use crate::draft::watched;
     use crate::ledger::{MemoryLedger, Mode, Recorded};
 
     /// A chat model that answers after a moment, its calls, and a ledger around it.
@@ -345,10 +402,92 @@ mod tests {
         assert!(later.list().is_empty());
     }
 
+    /// A model whose reply arrives in two pieces; a call fails between them if it is not the last.
+    struct Streams {
+        fails: bool,
+    }
+
+    #[async_trait]
+    impl ChatModel for Streams {
+        fn name(&self) -> &'static str {
+            "streams"
+        }
+
+        async fn complete(&self, _: &ChatRequest) -> Result<ChatReply, ModelError> {
+            if let Some(draft) = watched() {
+                draft.restart();
+                draft.push(r#"{"answer": "Os"#);
+                tokio::task::yield_now().await;
+                if self.fails {
+                    return Err(pikerag_doubles::busy("streams"));
+                }
+                draft.push(r#"lo"}"#);
+            }
+            Ok(ChatReply::new(r#"{"answer": "Oslo"}"#, Usage::default()))
+        }
+    }
+
+    fn final_request() -> ChatRequest {
+        let mut asked = request("Where?");
+        asked.origin.draft = Some(DraftFields { answer: "answer", only_if: None, reasons: None });
+        asked
+    }
+
+    fn shown(calls: &OpenCalls) -> Option<String> {
+        calls.draft().map(|draft| draft.text)
+    }
+
+    #[tokio::test]
+    async fn a_final_answer_is_shown_while_it_is_written_and_until_the_next_call() {
+        let calls = Arc::new(OpenCalls::default());
+        let mut drafts = calls.drafts();
+        let chat = Observed::new(Streams { fails: false }, Some(Arc::clone(&calls)));
+        let asked = final_request();
+        let mut call = chat.complete(&asked);
+        assert!(poll!(&mut call).is_pending());
+        assert_eq!(shown(&calls).as_deref(), Some("Os"));
+        call.await.unwrap();
+        assert_eq!(shown(&calls).as_deref(), Some("Oslo"));
+        assert_eq!(calls.take_measured().of("streams", Role::Answer).streamed, 1);
+
+        drafts.mark_unchanged();
+        chat.complete(&request("no final answer")).await.unwrap();
+        assert_eq!(shown(&calls), None);
+        assert!(drafts.has_changed().unwrap());
+        assert_eq!(calls.take_measured().of("streams", Role::Answer).streamed, 0);
+    }
+
+    #[tokio::test]
+    async fn the_draft_of_a_failed_call_is_gone() {
+        let calls = Arc::new(OpenCalls::default());
+        let mut drafts = calls.drafts();
+        let chat = Observed::new(Streams { fails: true }, Some(Arc::clone(&calls)));
+        let asked = final_request();
+        let mut call = chat.complete(&asked);
+        assert!(poll!(&mut call).is_pending());
+        assert!(shown(&calls).is_some());
+        drafts.mark_unchanged();
+        call.await.unwrap_err();
+        assert_eq!(shown(&calls), None);
+        assert!(drafts.has_changed().unwrap());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_streamed_if_nobody_watches() {
+        let calls = Arc::new(OpenCalls::default());
+        let chat = Observed::new(Streams { fails: true }, Some(Arc::clone(&calls)));
+        // With a draft, the model would fail.
+        assert!(chat.complete(&final_request()).await.is_ok());
+        assert_eq!(shown(&calls), None);
+        drop(calls.drafts());
+        assert!(chat.complete(&final_request()).await.is_ok());
+    }
+
     #[test]
     fn the_expected_time_grows_with_the_prompt() {
         // Two calls of 400 tokens of prompt and 100 of reply took 10 s each.
-        let pace = Pace { calls: 2, prompt_tokens: 800, completion_tokens: 200, millis: 20_000 };
+        let counted = Pace { calls: 2, prompt_tokens: 800, ..Pace::default() };
+        let pace = Pace { completion_tokens: 200, millis: 20_000, ..counted };
         assert_eq!(pace.expected_ms(400), Some(10_000));
         assert_eq!(pace.expected_ms(900), Some(20_000));
         assert_eq!(Pace::default().expected_ms(400), None);
@@ -356,7 +495,8 @@ mod tests {
 
     #[test]
     fn paces_add_up_by_model_and_role_and_survive_json() {
-        let pace = Pace { calls: 1, prompt_tokens: 10, completion_tokens: 2, millis: 30 };
+        let counted = Pace { calls: 1, prompt_tokens: 10, completion_tokens: 2, ..Pace::default() };
+        let pace = Pace { millis: 30, ..counted };
         let mut paces = Paces::default();
         *paces.entry("m", Role::Answer) = pace;
         let other = paces.clone();
@@ -366,5 +506,10 @@ mod tests {
         assert_eq!(paces.of("m", Role::Look).millis, 30);
         let json = serde_json::to_string(&paces).unwrap();
         assert_eq!(serde_json::from_str::<Paces>(&json).unwrap(), paces);
+        // An earlier version counted no streams.
+        let earlier =
+            r#"{"m":{"answer":{"calls":1,"prompt_tokens":10,"completion_tokens":2,"millis":30}}}"#;
+        let earlier: Paces = serde_json::from_str(earlier).unwrap();
+        assert_eq!(earlier.of("m", Role::Answer), pace);
     }
 }

@@ -15,6 +15,7 @@ use crate::secret::Secret;
 
 mod chat;
 mod embeddings;
+mod events;
 mod extra;
 mod http;
 mod measured;
@@ -68,6 +69,9 @@ pub struct Endpoint {
     pub withheld: Vec<String>,
     /// The limit on tokens of a reply; if absent, each prompt sets its own. Chat only.
     pub reply_tokens: Option<NonZeroU32>,
+    /// Whether a reply that somebody watches is received piece by piece; endpoints that refuse it
+    /// are detected automatically. Chat only.
+    pub stream: bool,
 }
 
 /// How to ask for a reply that follows a schema.
@@ -101,6 +105,7 @@ impl Endpoint {
             extra: Map::new(),
             withheld: Vec::new(),
             reply_tokens: None,
+            stream: true,
         }
     }
 
@@ -137,6 +142,7 @@ impl fmt::Debug for Endpoint {
             .field("extra", &self.extra.keys())
             .field("withheld", &self.withheld)
             .field("reply_tokens", &self.reply_tokens)
+            .field("stream", &self.stream)
             .finish()
     }
 }

@@ -1,70 +1,26 @@
 //! Asks a model for a typed reply, and asks once more with the error if the reply is unreadable.
 
 mod cut;
+mod options;
 mod placeholders;
+mod template;
 
 use pikerag_knowledge::{
     Account, CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, FinishReason, Message,
     ModelError, Role, Schema, TokenLogprob,
 };
 
+pub use self::template::Prompt;
+
 use self::cut::{cut_at, is_cut_at, repeats_itself};
+use self::options::CallOptions;
 use self::placeholders::Placeholders;
-use crate::foreign::quiet_prompt;
 use crate::passages::count_passages;
 use crate::read::Unreadable;
 use crate::reply::Reply;
 
 /// Factor of the token limit for a second request, after the first reply was cut off.
 const LIMIT_FACTOR: u32 = 4;
-
-/// A template with the settings of its call; it is kept next to the step that uses it.
-#[derive(Clone, Copy, Debug)]
-pub struct Prompt {
-    /// The purpose of the call: settings choose a model by it, and traces and bills show it.
-    pub role: Role,
-    /// A `minijinja` template; an undefined variable is an error.
-    pub template: &'static str,
-    /// 0 for answers, 0.7 for atomizing (KAR³ §A.3).
-    pub temperature: f32,
-    /// The most tokens of the reply, unless a setting replaces it ([`ChatModel::reply_tokens`]).
-    pub max_tokens: u32,
-    /// The limit that an earlier version asked with: its recorded replies serve replays.
-    pub former_max_tokens: Option<u32>,
-}
-
-impl Prompt {
-    /// A prompt at temperature 0 (KAR³ §A.3: all but the atomizer).
-    pub const fn new(role: Role, template: &'static str, max_tokens: u32) -> Prompt {
-        Prompt { role, template, temperature: 0.0, max_tokens, former_max_tokens: None }
-    }
-
-    /// The same prompt at another temperature.
-    #[must_use]
-    pub const fn at(self, temperature: f32) -> Prompt {
-        Prompt { temperature, ..self }
-    }
-
-    /// The same prompt, whose limit was another one in an earlier version.
-    #[must_use]
-    pub const fn formerly(self, max_tokens: u32) -> Prompt {
-        Prompt { former_max_tokens: Some(max_tokens), ..self }
-    }
-
-    /// Fills in the template and neutralises foreign text, even if the caller forgot: no input keeps
-    /// a token of a chat template, an invisible character, or a line that begins with `#`.
-    ///
-    /// # Errors
-    /// The template does not compile or names a variable that is missing from `inputs`.
-    pub fn render(&self, inputs: &[(&str, &str)]) -> Result<String, AskError> {
-        let mut environment = minijinja::Environment::new();
-        environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-        let inputs = inputs.iter().map(|(name, text)| (*name, quiet_prompt(text)));
-        environment
-            .render_str(self.template, minijinja::Value::from_pairs(inputs))
-            .map_err(|source| AskError::Template { role: self.role, source: Box::new(source) })
-    }
-}
 
 /// Why a step got no usable reply.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +81,22 @@ pub async fn ask_sample<R: Reply>(
     account: &mut Account,
 ) -> Result<R, AskError> {
     let options = CallOptions { sample, ..CallOptions::of::<R>(prompt) };
-    Ok(exchange(model, &options, inputs, R::read, account).await?.0)
+    Ok(exchange(model, &options, inputs, R::read, account).await?.reply)
+}
+
+/// Like [`ask`], with the text that was sent: a replay may send an earlier one than [`Prompt::render`] gives.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn ask_rendered<R: Reply>(
+    model: &dyn ChatModel,
+    prompt: &Prompt,
+    inputs: &[(&str, &str)],
+    account: &mut Account,
+) -> Result<(R, String), AskError> {
+    let options = CallOptions::of::<R>(prompt);
+    let exchanged = exchange(model, &options, inputs, R::read, account).await?;
+    Ok((exchanged.reply, exchanged.rendered))
 }
 
 /// Like [`ask_sample`], with the log probability of each token of the reply, in order; none for an
@@ -140,8 +111,8 @@ pub async fn ask_scored<R: Reply>(
     account: &mut Account,
 ) -> Result<(R, Vec<TokenLogprob>), AskError> {
     let options = CallOptions { logprobs: true, ..CallOptions::of::<R>(prompt) };
-    let (reply, raw) = exchange(model, &options, inputs, R::read, account).await?;
-    Ok((reply, raw.logprobs))
+    let exchanged = exchange(model, &options, inputs, R::read, account).await?;
+    Ok((exchanged.reply, exchanged.raw.logprobs))
 }
 
 /// Like [`ask`], with pictures, as `data:` URLs, that the model sees beside the prompt.
@@ -156,7 +127,7 @@ pub async fn ask_about<R: Reply>(
     account: &mut Account,
 ) -> Result<R, AskError> {
     let options = CallOptions { images, ..CallOptions::of::<R>(prompt) };
-    Ok(exchange(model, &options, inputs, R::read, account).await?.0)
+    Ok(exchange(model, &options, inputs, R::read, account).await?.reply)
 }
 
 /// Like [`ask`], with a reader of the caller's own, for example for a number within a range.
@@ -172,48 +143,21 @@ pub async fn ask_read<R>(
     account: &mut Account,
 ) -> Result<R, AskError> {
     let options = CallOptions { schema, ..CallOptions::plain(prompt) };
-    Ok(exchange(model, &options, inputs, read, account).await?.0)
+    Ok(exchange(model, &options, inputs, read, account).await?.reply)
 }
 
-/// The parts of a request besides the inputs.
-#[derive(Clone)]
-struct CallOptions<'a> {
-    prompt: &'a Prompt,
-    images: &'a [String],
-    schema: Option<Schema>,
-    sample: u32,
-    logprobs: bool,
-    /// The most tokens the reply may have.
-    limit: u32,
-    tolerates_truncation: bool,
-    hides_truncation: bool,
-    /// The number of passages among the inputs.
-    n_passages: usize,
+/// A reply that could be read, and what was sent for it.
+struct Exchanged<R> {
+    reply: R,
+    raw: ChatReply,
+    rendered: String,
 }
 
-impl<'a> CallOptions<'a> {
-    fn of<R: Reply>(prompt: &'a Prompt) -> Self {
-        Self {
-            schema: R::schema(),
-            tolerates_truncation: R::tolerates_truncation(),
-            hides_truncation: R::hides_truncation(),
-            ..Self::plain(prompt)
-        }
-    }
-
-    fn plain(prompt: &'a Prompt) -> Self {
-        Self {
-            prompt,
-            images: &[],
-            schema: None,
-            sample: 0,
-            logprobs: false,
-            limit: prompt.max_tokens,
-            tolerates_truncation: false,
-            hides_truncation: false,
-            n_passages: 0,
-        }
-    }
+/// The first reply to a prompt, and what was sent for it.
+struct First<'a> {
+    options: CallOptions<'a>,
+    rendered: String,
+    reply: ChatReply,
 }
 
 async fn exchange<R>(
@@ -222,24 +166,61 @@ async fn exchange<R>(
     inputs: &[(&str, &str)],
     read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
     account: &mut Account,
-) -> Result<(R, ChatReply), AskError> {
-    let rendered = options.prompt.render(inputs)?;
-    let placeholders = Placeholders::of(options.prompt.template);
-    let read = |reply: &str| read(&placeholders.without(reply));
-    let role = options.prompt.role;
-    let limit = model.reply_tokens().unwrap_or(options.limit);
+) -> Result<Exchanged<R>, AskError> {
+    let first = ask_first(model, options, inputs, account).await?;
+    let rendered = first.rendered.clone();
+    let (reply, raw) = read_or_ask_again(model, first, read, account).await?;
+    Ok(Exchanged { reply, raw, rendered })
+}
+
+/// Asks with today's text and limit. A replay that has no reply to them asks with those of earlier
+/// versions: its run may have been made by one.
+async fn ask_first<'a>(
+    model: &dyn ChatModel,
+    options: &CallOptions<'a>,
+    inputs: &[(&str, &str)],
+    account: &mut Account,
+) -> Result<First<'a>, AskError> {
     let n_passages = inputs.iter().map(|(_, text)| count_passages(text)).max().unwrap_or_default();
-    let mut options = CallOptions { limit, n_passages, ..options.clone() };
-    let mut first = send(model, &options, rendered.clone(), account).await;
-    // A run of an earlier version is replayed.
-    if let Err(AskError::Model { source: ModelError::NotRecorded { .. }, .. }) = &first
-        && let Some(former) = options.prompt.former_max_tokens
-        && model.reply_tokens().is_none()
-    {
-        options.limit = former;
-        first = send(model, &options, rendered.clone(), account).await;
+    let set_limit = model.reply_tokens();
+    let former_limits: &[u32] = match set_limit {
+        Some(_) => &[],
+        None => options.prompt.former_max_tokens,
+    };
+    let limit = set_limit.unwrap_or(options.limit);
+    let options = CallOptions { limit, n_passages, ..options.clone() };
+    let rendered = options.version.render(inputs)?;
+    let not_recorded = match send(model, &options, rendered.clone(), account).await {
+        Ok(reply) => return Ok(First { options, rendered, reply }),
+        Err(error) if is_not_recorded(&error) => error,
+        Err(error) => return Err(error),
+    };
+    for options in options.earlier(former_limits) {
+        let rendered = options.version.render(inputs)?;
+        match send(model, &options, rendered.clone(), account).await {
+            Ok(reply) => return Ok(First { options, rendered, reply }),
+            Err(error) if is_not_recorded(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
-    let (options, first) = (&options, first?);
+    Err(not_recorded)
+}
+
+fn is_not_recorded(error: &AskError) -> bool {
+    matches!(error, AskError::Model { source: ModelError::NotRecorded { .. }, .. })
+}
+
+async fn read_or_ask_again<R>(
+    model: &dyn ChatModel,
+    first: First<'_>,
+    read: impl Fn(&str) -> Result<R, Unreadable> + Send + Sync,
+    account: &mut Account,
+) -> Result<(R, ChatReply), AskError> {
+    let First { options, rendered, reply: first } = first;
+    let options = &options;
+    let role = options.prompt.role;
+    let placeholders = Placeholders::of(options.version.template);
+    let read = |reply: &str| read(&placeholders.without(reply));
     if is_withheld(options, &first) {
         return Err(refuse_withheld(model, role, [first]).await);
     }
@@ -365,11 +346,13 @@ async fn send(
         temperature: prompt.temperature,
         max_tokens: options.limit,
         schema: options.schema.clone(),
+        prompt: options.version.label(),
         sample: options.sample,
         logprobs: options.logprobs,
         origin: CallOrigin {
-            template: Some(prompt.template.into()),
+            template: Some(options.version.template.into()),
             n_passages: options.n_passages,
+            draft: prompt.draft,
             ..CallOrigin::default()
         },
     };
@@ -386,6 +369,7 @@ mod tests {
     use std::sync::Mutex;
 
     use pikerag_doubles::ScriptedChat;
+    use pikerag_knowledge::DraftFields;
 
     use super::*;
     use crate::read::{object, text};
@@ -429,6 +413,27 @@ mod tests {
         assert_eq!(account.cost().spent.calls(), 1);
     }
 
+    /// Those who wait see a final answer, wherever its prompt says that it is.
+    #[tokio::test]
+    async fn a_final_answer_names_its_field_in_the_request() {
+        let draft = async |prompt: Prompt| {
+            let script = ScriptedChat::by(|_| Ok(r#"{"colour": "blue"}"#.to_owned()));
+            let inputs = [("thing", "the sea")];
+            ask::<Colour>(&script, &prompt, &inputs, &mut Account::default()).await.unwrap();
+            script.requests()[0].origin.draft
+        };
+        assert_eq!(draft(PROMPT).await, None);
+        let shown = async |prompt: Prompt| {
+            let DraftFields { answer, only_if, reasons } = draft(prompt).await.unwrap();
+            (answer, only_if, reasons)
+        };
+        assert_eq!(shown(PROMPT.answering()).await, ("answer", None, None));
+        let after = PROMPT.answering_after("why");
+        assert_eq!(shown(after).await, ("answer", None, Some("why")));
+        let possibly = PROMPT.answering_if("sufficient", "why");
+        assert_eq!(shown(possibly).await, ("answer", Some("sufficient"), Some("why")));
+    }
+
     /// A replay of an earlier version has no reply under today's limit.
     #[tokio::test]
     async fn a_reply_that_was_recorded_with_another_limit_is_found() {
@@ -441,7 +446,7 @@ mod tests {
                 }),
             })
         };
-        let raised = PROMPT.formerly(5);
+        let raised = PROMPT.formerly(&[5]);
         let inputs = [("thing", "the sea")];
         for (limit, prompt, found) in [(5, &raised, true), (9, &raised, true), (5, &PROMPT, false)]
         {
@@ -449,6 +454,59 @@ mod tests {
             let colour = ask::<Colour>(&script, prompt, &inputs, &mut Account::default()).await;
             assert_eq!(colour.is_ok(), found, "{limit}");
         }
+    }
+
+    /// A replay asks with the latest text first, and again with the earlier ones; corrections go on
+    /// with the text that has a reply. A live model is asked once, with the latest text.
+    #[tokio::test]
+    async fn a_reply_to_an_earlier_text_is_found() {
+        let reworded = Prompt::new(Role::Answer, "Name the colour of {{ thing }}.", 9)
+            .with_earlier("prompt/colour", &["Colour of {{ thing }}?", "Say it: {{ thing }}"]);
+        let inputs = [("thing", "the sea")];
+        let versions = [
+            ("Colour of the sea?", None),
+            ("Say it: the sea", Some("prompt/colour.2")),
+            ("Name the colour of the sea.", Some("prompt/colour.3")),
+        ];
+        for (recorded, label) in versions {
+            let script = ScriptedChat::by(move |request| {
+                let text = pikerag_doubles::prompt(request).unwrap_or_default();
+                match text.strip_prefix(recorded) {
+                    Some("") => Ok("blue".to_owned()),
+                    Some(_) => Ok(r#"{"colour": "blue"}"#.to_owned()),
+                    None => Err(ModelError::NotRecorded {
+                        role: "answer".to_owned(),
+                        model: "m".to_owned(),
+                    }),
+                }
+            });
+            let mut account = Account::default();
+            let (colour, sent) =
+                ask_rendered::<Colour>(&script, &reworded, &inputs, &mut account).await.unwrap();
+            assert_eq!((colour.0.as_str(), sent.as_str()), ("blue", recorded));
+            let last = script.requests().pop().unwrap();
+            assert_eq!(last.prompt.as_deref(), label);
+            assert_eq!(account.cost().spent.calls(), 2);
+        }
+        let script = ScriptedChat::in_order([r#"{"colour": "blue"}"#]);
+        ask::<Colour>(&script, &reworded, &inputs, &mut Account::default()).await.unwrap();
+        assert_eq!(script.prompts(), ["Name the colour of the sea."]);
+    }
+
+    #[tokio::test]
+    async fn without_a_recorded_reply_to_any_text_the_error_stays() {
+        let reworded = PROMPT.with_earlier("prompt/colour", &["Colour of {{ thing }}?"]);
+        let script = ScriptedChat::by(|request| {
+            let (role, model) = (request.prompt.clone().unwrap_or_default(), "m".to_owned());
+            Err(ModelError::NotRecorded { role, model })
+        });
+        let inputs = [("thing", "the sea")];
+        let asked = ask::<Colour>(&script, &reworded, &inputs, &mut Account::default()).await;
+        let Err(AskError::Model { source: ModelError::NotRecorded { role, .. }, .. }) = asked
+        else {
+            panic!("a reply was found");
+        };
+        assert_eq!((role.as_str(), script.requests().len()), ("prompt/colour.2", 2));
     }
 
     #[tokio::test]

@@ -23,6 +23,14 @@ pub fn closed(properties: Value) -> Value {
     .collect()
 }
 
+/// The same schema, for a value that may also be null.
+pub fn or_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema.get_mut("type") {
+        *kind = json!([kind.take(), "null"]);
+    }
+    schema
+}
+
 /// A string of at most `characters` characters, if the endpoint enforces it: weak models may repeat
 /// themselves without end.
 pub fn at_most(characters: usize) -> Value {
@@ -41,5 +49,6 @@ mod tests {
         assert_eq!(schema["required"], json!(["why", "answer"]));
         assert_eq!(schema["properties"]["why"], json!({"type": "string", "maxLength": 80}));
         assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(or_null(closed(json!({})))["type"], json!(["object", "null"]));
     }
 }

@@ -10,7 +10,8 @@ use crate::form::how_to_answer_alone;
 
 /// Completes a transcript with the answer, in free text: the reply may begin where the transcript
 /// ends.
-pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 1024);
+pub const COMBINE: Prompt = Prompt::new(Role::Answer, include_str!("prompts/combine.md"), 1024)
+    .with_earlier("reason/combine", &[include_str!("prompts/earlier/combine.1.md")]);
 
 /// Answers a question from (sub-question, sub-answer) pairs alone: one call, two if the first reply
 /// is empty.

@@ -15,6 +15,17 @@ pub fn how_to_answer_alone(question: &Question) -> Cow<'static, str> {
     in_its_language(question, alone(question.form))
 }
 
+/// The form of a summary: whole sentences, unless the question has a form of its own.
+pub fn how_to_summarize(question: &Question) -> Cow<'static, str> {
+    match question.form {
+        AnswerForm::Fitting => in_its_language(
+            question,
+            "Write whole sentences, with the words and figures of the points, in the language of the question.",
+        ),
+        _ => how_to_answer(question),
+    }
+}
+
 /// Small models answer in English if an English prompt asks for "the language of the question", so
 /// Chinese is named.
 fn in_its_language(question: &Question, form: &'static str) -> Cow<'static, str> {
@@ -90,7 +101,7 @@ mod tests {
     fn chinese_questions_name_chinese_as_answer_language() {
         use AnswerForm::{Articles, Crimes, Fitting, Long, Short};
         for form in [Fitting, Short, Long, Articles, Crimes] {
-            for how in [how_to_answer, how_to_answer_alone] {
+            for how in [how_to_answer, how_to_answer_alone, how_to_summarize] {
                 let of = |text: &str| how(&Question { form, ..Question::new("", text) });
                 assert!(of("HX-M150电机质保期多久？").contains("in Chinese (用中文)"), "{form:?}");
                 assert!(
@@ -102,5 +113,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_summary_is_not_asked_for_as_a_name_or_a_date() {
+        let question = Question::new("", "Summarise the reports.");
+        assert!(how_to_answer(&question).contains("a name, a date"));
+        assert!(!how_to_summarize(&question).contains("a name, a date"));
+        let short = Question { form: AnswerForm::Short, ..question };
+        assert_eq!(how_to_summarize(&short), how_to_answer(&short));
     }
 }

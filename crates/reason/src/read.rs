@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use crate::Claim;
 use crate::form::how_to_answer;
 
-const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048);
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048)
+    .with_earlier("reason/answer", &[include_str!("prompts/earlier/answer.1.md")]);
 
 /// The model's reply, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The short answer; empty if the model gave none.
+    /// The short answer; empty if the model knows none.
     pub answer: String,
     /// The model's reasons in its own words; may be empty.
     pub rationale: String,
@@ -28,7 +29,7 @@ pub struct Reading {
 
 /// Answers a question from its context and, if there are any, from notes of earlier results: one
 /// call, two if the first reply cannot be read. If the context is empty, the model answers from its
-/// knowledge.
+/// knowledge. The answer is a part of a larger one; for the final answer, see [`read_finally`].
 ///
 /// # Errors
 /// See [`AskError`].
@@ -37,6 +38,30 @@ pub async fn read(
     question: &Question,
     context: &Context,
     notes: &str,
+    account: &mut Account,
+) -> Result<Reading, AskError> {
+    read_by(&PROMPT, model, question, (context, notes), account).await
+}
+
+/// As [`read`], for the final answer, which is shown while the model writes it.
+///
+/// # Errors
+/// See [`AskError`].
+pub async fn read_finally(
+    model: &dyn ChatModel,
+    question: &Question,
+    context: &Context,
+    notes: &str,
+    account: &mut Account,
+) -> Result<Reading, AskError> {
+    read_by(&PROMPT.answering_after("rationale"), model, question, (context, notes), account).await
+}
+
+async fn read_by(
+    prompt: &Prompt,
+    model: &dyn ChatModel,
+    question: &Question,
+    (context, notes): (&Context, &str),
     account: &mut Account,
 ) -> Result<Reading, AskError> {
     let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
@@ -51,7 +76,7 @@ pub async fn read(
         ("notes", notes.as_str()),
         ("question", asked.as_str()),
     ];
-    let reply: RawReply = ask(model, &PROMPT, &inputs, account).await?;
+    let reply: RawReply = ask(model, prompt, &inputs, account).await?;
     let mut claims = Vec::new();
     for (passage, quote) in reply.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());
@@ -99,7 +124,7 @@ impl Reply for RawReply {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
             quotes: quotes(&object),
@@ -109,6 +134,17 @@ impl Reply for RawReply {
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+/// A reply's entry "answer". Null is an empty answer: the model knows none.
+///
+/// # Errors
+/// There is no such entry, or its value is not like a string.
+pub fn answer_in(reply: &Value) -> Result<String, Unreadable> {
+    match reply.get("answer") {
+        Some(Value::Null) => Ok(String::new()),
+        _ => text(reply, "answer"),
+    }
+}
 
 /// A reply's entry "lacking": facts that the answer needs and no passage gives. `None` if it is
 /// null, or words for null.
@@ -163,6 +199,9 @@ mod tests {
             [missing("null"), missing(r#""None.""#), missing(r#""无。""#)],
             [None, None, None]
         );
+        for unknown in [r#"{"answer": null}"#, r#"{"answer": ""}"#] {
+            assert_eq!(RawReply::read(unknown).unwrap().answer, "", "{unknown}");
+        }
         assert!(RawReply::read(r#"{"rationale": "x"}"#).is_err());
     }
 }

@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{
-    Atom, AtomKind, AtomQuery, ChunkId, NodeId, SearchIndex, VectorSet, nearest_atoms,
-};
+use pikerag_knowledge::{Atom, AtomKind, AtomQuery, ChunkId, NodeId, VectorSet, nearest_atoms};
 use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};

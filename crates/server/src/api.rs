@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod look;
+pub(crate) mod models;
 pub(crate) mod passages;
 pub(crate) mod reading;
 pub(crate) mod runs;

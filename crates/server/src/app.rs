@@ -21,7 +21,9 @@ use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
 use crate::live::Live;
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
+use crate::pulls::Pulls;
 use crate::responses::Responses;
+use crate::settings_file::SettingsFile;
 use crate::wrong::WrongKeys;
 
 /// The limit of a conversation, as a multiple of the limit of a question.
@@ -40,6 +42,12 @@ pub(crate) struct Shared {
     rates: Mutex<HashMap<String, (NonZeroU32, Arc<DefaultDirectRateLimiter>)>>,
     runs: Admission,
     pub(crate) jobs: Jobs,
+    /// The latest download of a model.
+    pub(crate) pulls: Pulls,
+    /// The settings file that the server was started with.
+    settings_file: Option<SettingsFile>,
+    /// Held while the settings file is changed.
+    pub(crate) changing: tokio::sync::Mutex<()>,
     /// The server's own runtime.
     pub(crate) runtime: Handle,
     on_offer: OnOffer,
@@ -92,6 +100,7 @@ impl Shared {
         audit: Audit,
         address: SocketAddr,
         settings: ServerSettings,
+        settings_file: Option<SettingsFile>,
         on_offer: OnOffer,
     ) -> Self {
         let stopping = CancellationToken::new();
@@ -102,6 +111,9 @@ impl Shared {
             rates: Mutex::default(),
             runs: Admission::new(settings.runs, settings.runs_waiting),
             jobs: Jobs::default(),
+            pulls: Pulls::default(),
+            settings_file,
+            changing: tokio::sync::Mutex::default(),
             runtime: Handle::current(),
             on_offer,
             audit,
@@ -189,6 +201,11 @@ impl Shared {
     /// The store of keys, if one is set.
     pub(crate) fn keys(&self) -> Option<&Keys> {
         self.keys.as_ref()
+    }
+
+    /// The settings file that the server was started with.
+    pub(crate) fn settings_file(&self) -> Option<&SettingsFile> {
+        self.settings_file.as_ref()
     }
 
     /// What was spent with a key; `None` if it is revoked.

@@ -127,6 +127,12 @@ impl Problem {
         self
     }
 
+    /// The same in Chinese.
+    pub(crate) fn in_chinese(mut self, detail: impl Into<String>) -> Self {
+        self.detail_zh = Some(detail.into().into());
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into());
         self
@@ -252,8 +258,10 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         "over-budget" => (402, Fault::Caller),
         "key-ended" => (401, Fault::Caller),
         "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
-        | "no-embedder" | "no-reranker" | "tag-class-exists" | "no-tag-classes" | "base-exists"
-        | "file-exists" | "bad-parameter" => (409, Fault::Caller),
+        | "prompt-missing" | "no-embedder" | "no-reranker" | "tag-class-exists"
+        | "no-tag-classes" | "base-exists" | "file-exists" | "bad-parameter" => {
+            (409, Fault::Caller)
+        }
         "no-model"
         | "no-log-probabilities"
         | "not-built"

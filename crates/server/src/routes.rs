@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, passages,
-    reading, runs, search, sent, tables, tags,
+    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, models,
+    passages, reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
@@ -104,7 +104,13 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(keys::keys))
         .routes(routes!(keys::make))
         .routes(routes!(keys::revoke))
-        .routes(routes!(keys::rotate));
+        .routes(routes!(keys::rotate))
+        .routes(routes!(models::models))
+        .routes(routes!(models::test))
+        .routes(routes!(models::set))
+        .routes(routes!(models::pull))
+        .routes(routes!(models::pulled))
+        .routes(routes!(models::stop));
     vec![
         (None, open),
         (Some(Scope::Read), read),

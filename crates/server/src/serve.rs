@@ -35,6 +35,7 @@ use crate::jobs::JobOffer;
 use crate::pace::Watched;
 use crate::reload::Reloader;
 use crate::routes::router;
+use crate::settings_file::SettingsFile;
 use crate::watch::watch;
 
 /// How long the head of a request may take to arrive.
@@ -80,12 +81,14 @@ pub struct Serving {
     connections: usize,
 }
 
-/// Begins to listen at the configured address. `on_offer` receives jobs that wait for approval.
+/// Begins to listen at the configured address. Administrators may set the chat model in `file`, if
+/// there is one. `on_offer` receives jobs that wait for approval.
 ///
 /// # Errors
 /// See [`ServeError`].
 pub async fn serve(
     engine: Engine,
+    file: Option<SettingsFile>,
     on_offer: impl Fn(&JobOffer) + Send + Sync + 'static,
 ) -> Result<Serving, ServeError> {
     let (host, port) = (engine.settings().server.host.clone(), engine.settings().server.port);
@@ -101,15 +104,16 @@ pub async fn serve(
     if !address.ip().is_loopback() && !has_keys {
         return Err(ServeError::NeedsKey { address });
     }
-    let file = engine.settings().server.audit.clone();
-    let audit = Audit::at(file.clone())
-        .map_err(|source| ServeError::NoAudit { file: file.unwrap_or_default(), source })?;
+    let log = engine.settings().server.audit.clone();
+    let audit = Audit::at(log.clone())
+        .map_err(|source| ServeError::NoAudit { file: log.unwrap_or_default(), source })?;
     let bound = TcpListener::bind(address).await;
     let listener = bound.map_err(|source| ServeError::NotBound { address, source })?;
     // Port 0 selects a free port.
     let address = listener.local_addr().unwrap_or(address);
     let (settings, connections) = within_descriptors(engine.settings().server.clone());
-    let app = Arc::new(Shared::new(engine, keys, audit, address, settings, Box::new(on_offer)));
+    let on_offer = Box::new(on_offer);
+    let app = Arc::new(Shared::new(engine, keys, audit, address, settings, file, on_offer));
     tokio::spawn(settle(Arc::clone(&app)));
     tokio::spawn(finish_forgetting(Arc::clone(&app)));
     go_on(&app);
@@ -185,7 +189,7 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let nowhere = SocketAddr::from(([127, 0, 0, 1], engine.settings().server.port));
     let audit = Audit::at(engine.settings().server.audit.clone())?;
     let settings = engine.settings().server.clone();
-    let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings, Box::new(|_| ())));
+    let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings, None, Box::new(|_| ())));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
         Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;

@@ -1,28 +1,33 @@
-//! Streams a run to its caller: each event as it happens, the checked answer last. Dropping the
-//! stream stops the run.
+//! Streams a run to its caller: each event as it happens, the answer while a model writes it, the
+//! checked answer last. Dropping the stream stops the run.
 
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::response::sse::Event as Sse;
-use pikerag_engine::knowledge::{OpenCall, RunEvent, RunRecord, RunSink};
+use pikerag_engine::knowledge::{DraftPart, OpenCall, RunEvent, RunRecord, RunSink};
 use pikerag_engine::narrate::Language;
-use pikerag_engine::parts::OpenCalls;
+use pikerag_engine::parts::{DraftText, OpenCalls};
 use pikerag_engine::{AskRequest, AskResponse, EngineError, ForkRequest, Session};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use tracing::Instrument;
+use utoipa::ToSchema;
 
 use crate::admission::Place;
 use crate::app::App;
 use crate::problem::{Fault, Problem};
+
+/// The shortest time between two pieces of a draft.
+const DRAFT_PERIOD: Duration = Duration::from_millis(150);
 
 /// One step of a run.
 pub(crate) enum Happened {
@@ -32,8 +37,29 @@ pub(crate) enum Happened {
     Event(Box<RunEvent>),
     /// A model call has begun or ended: the calls that have no reply yet.
     Calls(Vec<OpenCall>),
+    /// A model has written more of the answer.
+    Draft(DraftPiece),
     /// The run is over.
     Ended(Result<Box<AskResponse>, Problem>),
+}
+
+/// A piece of the answer that a model writes, or of its reasons, unchecked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(crate) struct DraftPiece {
+    /// Whether it begins a draft: the text of earlier pieces is void. With an empty text, there is
+    /// no draft now.
+    pub(crate) begins: bool,
+    /// What the draft is: reasons are shown until the answer begins.
+    pub(crate) part: DraftPart,
+    /// The text to append.
+    pub(crate) text: String,
+}
+
+/// Whether the answer is sent while a model writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drafts {
+    Sent,
+    LeftOut,
 }
 
 /// The run to begin.
@@ -65,7 +91,13 @@ impl RunSink for EventSender {
 impl Underway {
     /// Begins a run on a task of its own, so that it is recorded to its end even if the caller
     /// leaves. The next one may begin when it has ended.
-    pub(crate) fn begin(app: &App, place: Place, session: Session, wanted: Wanted) -> Self {
+    pub(crate) fn begin(
+        app: &App,
+        place: Place,
+        session: Session,
+        wanted: Wanted,
+        drafts: Drafts,
+    ) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
         let (app, cancel) = (Arc::clone(app), stop.clone());
@@ -77,6 +109,7 @@ impl Underway {
             let calls = Arc::new(OpenCalls::default());
             // Before the run begins, so that no change is missed.
             let changes = calls.changes();
+            let drafts = (drafts == Drafts::Sent).then(|| calls.drafts());
             let open_calls = Some(Arc::clone(&calls));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, open_calls, ..ask };
             let run = async {
@@ -96,6 +129,7 @@ impl Underway {
                 biased;
                 came = run => came,
                 never = send_calls(&calls, changes, &sender) => match never {},
+                never = send_drafts(&calls, drafts, &sender) => match never {},
             };
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
             app.metrics.ran(state, began.elapsed());
@@ -135,6 +169,48 @@ async fn send_calls(
     pending().await
 }
 
+/// Sends what is new of the answer that a model writes, after each change, but not too often.
+async fn send_drafts(
+    calls: &OpenCalls,
+    drafts: Option<watch::Receiver<u64>>,
+    sender: &UnboundedSender<Happened>,
+) -> Infallible {
+    let Some(mut drafts) = drafts else { return pending().await };
+    let mut sent = SentDraft::default();
+    while drafts.changed().await.is_ok() {
+        if let Some(piece) = sent.next(calls.draft()) {
+            // The caller may have left.
+            let _ = sender.send(Happened::Draft(piece));
+            sleep(DRAFT_PERIOD).await;
+        }
+    }
+    pending().await
+}
+
+/// The part of a draft that was sent.
+#[derive(Default)]
+struct SentDraft {
+    number: Option<u64>,
+    bytes: usize,
+}
+
+impl SentDraft {
+    /// The piece that follows what was sent; `None` if nothing is new.
+    fn next(&mut self, draft: Option<DraftText>) -> Option<DraftPiece> {
+        let Some(draft) = draft else {
+            let before = std::mem::take(self);
+            let (part, text) = (DraftPart::Answer, String::new());
+            return before.number.map(|_| DraftPiece { begins: true, part, text });
+        };
+        let begins = self.number != Some(draft.number);
+        let from = if begins { 0 } else { self.bytes };
+        let text = draft.text.get(from..).unwrap_or_default().to_owned();
+        *self = Self { number: Some(draft.number), bytes: draft.text.len() };
+        let part = draft.part;
+        (begins || !text.is_empty()).then_some(DraftPiece { begins, part, text })
+    }
+}
+
 /// An event of a stream: `event` is its name, `data` its content.
 pub(crate) fn sent(event: &impl Serialize) -> Sse {
     let value = json!(event);
@@ -160,5 +236,62 @@ pub(crate) fn answered(came: AskResponse, language: Language) -> Result<AskRespo
                 problem
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(number: u64, text: &str) -> Option<DraftText> {
+        let part = if number == 0 { DraftPart::Reasons } else { DraftPart::Answer };
+        Some(DraftText { number, part, text: text.to_owned() })
+    }
+
+    #[test]
+    fn pieces_add_up_to_the_draft_and_another_draft_begins_again() {
+        let mut sent = SentDraft::default();
+        let steps = [
+            None,
+            draft(0, "So"),
+            draft(1, "In "),
+            draft(1, "In "),
+            draft(1, "In 青"),
+            draft(1, "In 青砚"),
+            draft(2, "In 青砚."),
+            None,
+            None,
+            draft(2, "x"),
+        ];
+        let mut shown = Vec::new();
+        for step in steps {
+            shown.push(sent.next(step).map(|piece| (piece.begins, piece.part, piece.text)));
+        }
+        let piece = |begins, text: &str| Some((begins, DraftPart::Answer, text.to_owned()));
+        let wanted = [
+            None,
+            Some((true, DraftPart::Reasons, "So".to_owned())),
+            piece(true, "In "),
+            None,
+            piece(false, "青"),
+            piece(false, "砚"),
+            piece(true, "In 青砚."),
+            piece(true, ""),
+            None,
+            piece(true, "x"),
+        ];
+        assert_eq!(shown, wanted);
+    }
+
+    #[tokio::test]
+    async fn without_a_receiver_no_draft_is_sent() {
+        let (sender, mut happened) = unbounded_channel();
+        let calls = OpenCalls::default();
+        tokio::select! {
+            biased;
+            never = send_drafts(&calls, None, &sender) => match never {},
+            () = std::future::ready(()) => {}
+        }
+        assert!(happened.try_recv().is_err());
     }
 }

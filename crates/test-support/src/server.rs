@@ -6,6 +6,7 @@ mod counts;
 mod faults;
 mod http;
 mod kind;
+mod streamed;
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,6 +33,9 @@ const DIMENSIONS: usize = 384;
 const KINDS: &str = "/kinds";
 /// The pause between two checks of a waiting request.
 const PATIENCE: Duration = Duration::from_millis(1);
+
+/// The pieces of a streamed reply that take as long as a reply in one piece.
+const PIECES: u32 = 8;
 
 /// The function from a prompt to its reply.
 type Mind = dyn Fn(&str) -> OracleReply + Send + Sync;
@@ -243,6 +247,9 @@ impl Shared {
             sleep(PATIENCE);
         }
         self.counts().under_way -= 1;
+        if asked["stream"] == true && drawn.is_delivered() {
+            return streamed::write(&asked, &reply, self.latency / PIECES, writer);
+        }
         drawn.write(&self.faults, request, &reply, writer)
     }
 

@@ -303,7 +303,7 @@ mod tests {
         let replies: Vec<&str> = relevant.iter().map(|one| one.completion.as_str()).collect();
         let [yes, no] = [
             "{\"thinking\": \"\", \"paragraph_idx\": [1]}",
-            "{\"thinking\": \"\", \"paragraph_idx\": null}",
+            "{\"thinking\": \"\", \"paragraph_idx\": []}",
         ];
         // The passage without a label gives none.
         assert_eq!(replies, [yes, no]);

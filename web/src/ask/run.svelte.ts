@@ -2,6 +2,7 @@
 import { type Schemas, ProblemError, asProblem, call, isAbort, problemOf } from "../lib/api";
 import { events } from "../lib/events";
 import type { Answer, Change, Notice, RunEvent } from "../run/types";
+import { type Draft, NO_DRAFT, withPiece } from "./draft";
 import { type OpenCall, openCallsAt } from "./waiting";
 
 export type AskBody = Schemas["AskRequest"];
@@ -27,6 +28,8 @@ export class Run {
   events = $state.raw<RunEvent[]>([]);
   /** The model calls without a reply, the oldest first. */
   open = $state.raw<OpenCall[]>([]);
+  /** The answer that a model writes, unchecked. */
+  draft = $state.raw<Draft>(NO_DRAFT);
   answer = $state.raw<Answer | null>(null);
   spent = $state.raw<Schemas["Spent"] | null>(null);
   /** The paid US dollars; null if a price is unknown, or while the run goes on. */
@@ -124,7 +127,7 @@ export class Run {
       this.problem = isAbort(error) ? null : asProblem(error);
     }
     this.#flush();
-    [this.open, this.ended] = [[], Date.now()];
+    [this.open, this.draft, this.ended] = [[], NO_DRAFT, Date.now()];
   }
 
   #receive(event: AskEvent): void {
@@ -138,6 +141,8 @@ export class Run {
       // A call that an event counts is no longer open.
       this.#flush();
       this.open = openCallsAt(event.data, Date.now());
+    } else if (event.event === "draft") {
+      this.draft = withPiece(this.draft, event.data);
     } else if (event.event === "answer") {
       const { answer, is_kept, notices, question, method, usd } = event.data;
       [this.answer, this.spent, this.paid] = [answer, answer.spent, usd.paid];

@@ -53,9 +53,7 @@ const BANNED: [&str; 12] = [
 ];
 
 /// Files in which a phrase is allowed, each with its reason.
-const EXCEPTIONS: [(&str, &str, &str); 10] = [
-    ("crates/baselines/tests/methods/ircot.rs", "is to be", "a snapshot of a prompt"),
-    ("crates/baselines/tests/methods/think_then_act.rs", "anew", "a snapshot of a prompt"),
+const EXCEPTIONS: [(&str, &str, &str); 8] = [
     ("crates/baselines/tests/model_output/tags.rs", "whoever", "documents, which are test data"),
     ("crates/engine/src/error.rs", "reckoned", "a published error code"),
     ("crates/knowledge/src/correction.rs", "is to be", "a published error message"),

@@ -205,6 +205,9 @@ fn session(error: &EngineError) -> Option<Words> {
         EngineError::UnclearRun { .. } | EngineError::RunNotAnswered { .. } => {
             return Some(runs_lists());
         }
+        EngineError::PromptMissing { .. } => {
+            ("update pikerag, and repeat the command", "请更新 pikerag，再运行此命令")
+        }
         EngineError::Feedback(error) => return Some(feedback(error)),
         EngineError::ClassOfOtherMethod { .. } => (
             "leave out `--method`, or `--class` and `--level`",

@@ -8,9 +8,9 @@ use pikerag_engine::keys::{KeyParams, KeyUse, Keys, KeysError, mark_as_needed, n
 use pikerag_engine::knowledge::Millis;
 use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::Secret;
-use pikerag_engine::settings::{Settings, SettingsError};
+use pikerag_engine::settings::Settings;
 use pikerag_engine::{Engine, Session};
-use pikerag_server::{JobOffer, Reloader, openapi, serve as listen};
+use pikerag_server::{JobOffer, Reloader, SettingsFile, openapi, serve as listen};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -32,12 +32,12 @@ pub(super) fn set(settings: &mut Settings, arguments: &Serve) {
     }
 }
 
-/// Serves until a signal ends it. `SIGHUP` takes the settings that `again` reads.
+/// Serves until a signal ends it. `SIGHUP` reads the settings again.
 pub(super) async fn serve(
     engine: Engine,
     output: Output,
     arguments: &Serve,
-    again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
+    file: SettingsFile,
 ) -> anyhow::Result<u8> {
     if arguments.openapi {
         say(openapi().trim_end());
@@ -47,8 +47,9 @@ pub(super) async fn serve(
         return limits::print(engine.settings(), output);
     }
     let grace = engine.settings().server.grace;
-    let serving = listen(engine, move |offer| note(&offered(offer, output.language))).await?;
-    tokio::spawn(reload_at_hangup(serving.reloader(), again, output));
+    let on_offer = move |offer: &JobOffer| note(&offered(offer, output.language));
+    let serving = listen(engine, Some(file.clone()), on_offer).await?;
+    tokio::spawn(reload_at_hangup(serving.reloader(), file, output));
     let url = format!("http://{}", serving.address());
     match output.json {
         true => {
@@ -73,15 +74,11 @@ pub(super) async fn serve(
 }
 
 /// Reads the settings again at each `SIGHUP`. Settings that cannot be read change nothing.
-async fn reload_at_hangup(
-    reloader: Reloader,
-    again: impl Fn() -> Result<Settings, SettingsError> + Send + 'static,
-    output: Output,
-) {
+async fn reload_at_hangup(reloader: Reloader, file: SettingsFile, output: Output) {
     // If the signal cannot be received, it ends the program by itself.
     let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
     while hangups.recv().await.is_some() {
-        let taken = again()
+        let taken = (file.again)()
             .map_err(anyhow::Error::from)
             .and_then(|settings| Ok(reloader.reload(settings)?));
         match taken {

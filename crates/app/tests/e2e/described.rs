@@ -360,10 +360,34 @@ fn check_administration(inspector: &mut Inspector<'_>) {
         inspector.get(&format!("{BASE}/{part}"));
     }
     inspector.post(&format!("{BASE}/doctor"), &json!({}));
+    check_models(inspector);
     let bo = json!({"name": "bo", "scope": "read", "filter": ["folder=docs"]});
     let bo = text(&inspector.post("/api/v1/keys", &bo)["id"]);
     inspector.post(&format!("/api/v1/keys/{bo}/rotate"), &json!({}));
     inspector.get("/api/v1/keys");
+}
+
+/// Lists, fetches, tries and sets models, without a network.
+fn check_models(inspector: &mut Inspector<'_>) {
+    let models = "/api/v1/models";
+    assert_eq!(inspector.get(models)["chat"], Value::Null);
+    assert_eq!(inspector.get(&format!("{models}/pull"))["code"], "no-such-pull");
+    let pull = json!({"name": "smollm2-135m"});
+    assert_eq!(inspector.post(&format!("{models}/pull"), &pull)["state"], "running");
+    let events = inspector.events("GET", &format!("{models}/pull"), b"");
+    assert_eq!(events.last().unwrap()["data"]["state"], "failed", "{events:#?}");
+    assert_eq!(inspector.get(&format!("{models}/pull"))["all"], 98_362_432);
+    assert_eq!(
+        inspector.send("DELETE", &format!("{models}/pull"), &[], b"")["code"],
+        "no-such-pull"
+    );
+    let chat = json!({"model": "m", "base_url": "http://127.0.0.1:9/v1"});
+    assert_eq!(inspector.post(&format!("{models}/test"), &chat)["error"], "offline");
+    let set = format!("{models}/chosen");
+    inspector.send("PUT", &set, &[], chat.to_string().as_bytes());
+    let unknown = json!({"model": "local:none"}).to_string();
+    assert_eq!(inspector.send("PUT", &set, &[], unknown.as_bytes())["code"], "no-such-model");
+    assert_eq!(inspector.get(models)["pull"]["name"], "smollm2-135m");
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod boxes;
 #[cfg(test)]
 mod chinese;
 #[cfg(test)]
+mod chosen_models;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod common;

@@ -283,6 +283,29 @@ fn unusable_replies_are_requested_again_and_the_old_run_replays_unchanged() {
     assert_eq!(talker.received().chats, 0);
 }
 
+/// A run of a later pikerag may have used a prompt that this one does not have. Replays, and forks
+/// after its call, name it; forks before its call do not need it.
+#[test]
+fn a_replay_names_a_prompt_that_only_a_later_version_has() {
+    let talker = Talker::start();
+    let place = firms(&talker);
+    run(&place, 0, &["ask", QUESTION, "--method", "kar3"]);
+    let first = latest(&place);
+    let name = first["id"].as_str().unwrap();
+    let last = events(&first).iter().rfind(|event| event["calls"].is_array()).unwrap();
+    let call = last["calls"][0].as_str().unwrap();
+    let base = rusqlite::Connection::open(place.path("base").join("base.sqlite")).unwrap();
+    let label = "UPDATE calls SET request = json_set(request, '$.prompt', 'reason/answer.999') WHERE key = ?1";
+    assert_eq!(base.execute(label, [call]).unwrap(), 1);
+    drop(base);
+    talker.reset();
+    let ran = place.run_to(1, &["--base", "base", "runs", "replay", name]);
+    assert!(ran.stderr.contains("was made with `reason/answer.999`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("update pikerag"), "{}", ran.stderr);
+    assert_eq!(talker.received().requests(), 0);
+    run(&place, 0, &["runs", "fork", name, "--at", "1", "--propose", "What of Firm 4?"]);
+}
+
 /// If the documents have changed, a replay may diverge: it names the first different event.
 #[test]
 fn a_diverging_replay_names_the_first_different_event() {

@@ -461,6 +461,54 @@ fn a_stream_shows_open_model_calls() {
     assert!(50 < second[0][0]["expected_ms"].as_u64().unwrap(), "{second:?}");
 }
 
+/// A stream sends the answer while the model writes it, before the checked answer. A reply from the
+/// ledger has no draft. OpenAI's protocol has the draft among the steps, and the checked answer as
+/// the only content.
+#[test]
+fn a_stream_sends_the_answer_while_the_model_writes_it() {
+    let stub = slow(Duration::from_millis(400));
+    let place = Place::with(&stub);
+    place.write_workload();
+    place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
+    let serving = place.serve(&[]);
+    let asked = place.read("questions.jsonl");
+    let asked: Vec<Value> =
+        asked.lines().take(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let stream = |path: &str, body: &Value| {
+        let headers = [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
+        serving.request("POST", path, &headers, body.to_string().as_bytes()).events()
+    };
+    let ask = || {
+        let body = json!({"question": asked[0]["question"], "method": "naive-rag"});
+        stream("/api/v1/bases/default/ask", &body)
+    };
+    let events = ask();
+    let pieces = events.iter().filter(|(name, _)| name == "draft");
+    let pieces: Vec<Value> = pieces.map(|(_, data)| serde_json::from_str(data).unwrap()).collect();
+    assert_eq!(pieces.first().unwrap()["begins"], true, "{events:?}");
+    let written = pieces.iter().filter(|piece| piece["part"] == "answer");
+    let draft: String = written.map(|piece| piece["text"].as_str().unwrap()).collect();
+    let (name, last) = events.last().unwrap();
+    assert_eq!(name, "answer");
+    let last: Value = serde_json::from_str(last).unwrap();
+    let whole = last["answer"]["text"].as_str().unwrap();
+    assert!(!draft.is_empty() && whole.starts_with(&draft), "{draft:?} {whole:?}");
+    assert!(ask().iter().all(|(name, _)| name != "draft"), "the ledger answers");
+
+    let messages = json!([{"role": "user", "content": asked[1]["question"]}]);
+    let body = json!({"model": "pikerag/naive-rag", "messages": messages, "stream": true});
+    let chunks = stream("/v1/chat/completions", &body);
+    let chunks = chunks.iter().filter_map(|(_, data)| serde_json::from_str::<Value>(data).ok());
+    let deltas: Vec<Value> = chunks.map(|chunk| chunk["choices"][0]["delta"].clone()).collect();
+    let all = |field: &str| -> Vec<&str> {
+        let texts = deltas.iter().filter_map(|delta| delta[field].as_str());
+        texts.filter(|text| !text.is_empty()).collect()
+    };
+    let steps = all("reasoning_content").concat();
+    assert!(steps.contains("Draft, not checked yet: "), "{steps}");
+    assert_eq!(all("content").len(), 1, "{deltas:?}");
+}
+
 /// On `SIGTERM` the server takes no further request and answers those under way.
 #[test]
 fn a_stopping_server_answers_requests_under_way() {

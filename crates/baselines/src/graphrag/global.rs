@@ -70,7 +70,8 @@ impl MethodParams for Global {
     };
 }
 
-const MAP: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/map.md"), 1024);
+const MAP: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/map.md"), 1024)
+    .with_earlier("baselines/map", &[include_str!("../prompts/earlier/map.1.md")]);
 
 /// Answers `question` from the reports on all communities of a level: a call for each batch of
 /// reports, and one that combines the helpful partial answers.

@@ -7,19 +7,26 @@ use serde_json::json;
 use pikerag_methods::verdict::yes_or_no;
 
 pub(super) const RETRIEVAL: Prompt =
-    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024);
-pub(super) const RELEVANCE: Prompt = Prompt {
-    role: Role::Relevant,
-    template: include_str!("../prompts/self_rag_relevant.md"),
-    ..RETRIEVAL
-};
-pub(super) const SUPPORT: Prompt = Prompt {
-    role: Role::Grade,
-    template: include_str!("../prompts/self_rag_supported.md"),
-    ..RETRIEVAL
-};
+    Prompt::new(Role::Know, include_str!("../prompts/self_rag_retrieve.md"), 1024).with_earlier(
+        "baselines/self_rag_retrieve",
+        &[include_str!("../prompts/earlier/self_rag_retrieve.1.md")],
+    );
+pub(super) const RELEVANCE: Prompt =
+    Prompt::new(Role::Relevant, include_str!("../prompts/self_rag_relevant.md"), 1024)
+        .with_earlier(
+            "baselines/self_rag_relevant",
+            &[include_str!("../prompts/earlier/self_rag_relevant.1.md")],
+        );
+pub(super) const SUPPORT: Prompt =
+    Prompt::new(Role::Grade, include_str!("../prompts/self_rag_supported.md"), 1024).with_earlier(
+        "baselines/self_rag_supported",
+        &[include_str!("../prompts/earlier/self_rag_supported.1.md")],
+    );
 pub(super) const USEFULNESS: Prompt =
-    Prompt { template: include_str!("../prompts/self_rag_useful.md"), ..SUPPORT };
+    SUPPORT.with_template(include_str!("../prompts/self_rag_useful.md")).with_earlier(
+        "baselines/self_rag_useful",
+        &[include_str!("../prompts/earlier/self_rag_useful.1.md")],
+    );
 
 /// Whether passages would help.
 pub(super) struct Retrieval(pub(super) bool);

@@ -20,7 +20,7 @@ async fn direct_answers_at_once() {
     assert_eq!(answer.written_by, WrittenBy::LanguageModel { model: "fake".to_owned() });
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answer the question at the end from what you know. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give the most likely answer.
 
     # Output format
     A JSON object and nothing else:
@@ -46,7 +46,7 @@ async fn zero_shot_cot_reasons_first() {
     assert_eq!(answer.rationale, "Brandt designed it. She is from Varnsund.");
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
-    Answer the question at the end from what you know. First work it out in words, one fact after the other, and only then answer. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give what is most likely.
+    Answer the question at the end from what you know. First work it out in words, one fact after the other ("rationale"), and only then answer. Give the answer that the question asks for, and no more: a name, a date, a number, yes or no, or a phrase where it asks for one; every item where it asks for several; whole sentences where it asks how, why or under which conditions. Write in the language of the question. If you are not sure, give the most likely answer.
 
     # Output format
     A JSON object and nothing else:

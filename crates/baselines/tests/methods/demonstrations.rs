@@ -40,7 +40,7 @@ async fn the_three_nearest_are_shown() {
     ];
     let prompt = first_prompt("kar3", &demonstrations).await;
     insta::assert_snapshot!(section(&prompt, "# Examples"), @r"
-    Other questions with the sub-questions that led to their answers. Ask in the same manner; their names and facts say nothing about this question.
+    Other questions, with the sub-questions that led to their answers. Ask in the same manner. Their names and facts have nothing to do with this question.
     Question: Where was the designer of the KX-60 crane born?
     - Who designed it? # x
     Question: Where was the owner of the crane born?

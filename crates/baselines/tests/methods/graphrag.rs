@@ -94,7 +94,7 @@ async fn local_reads_around_the_entities() {
     calls: 1 answer
     ");
     insta::assert_snapshot!(section(&prompts(&chat)[0], "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     Entities:
     - KX-40 crane (crane): A crane.
     - Ilse Brandt (person): Born in Varnsund. Designed a crane.
@@ -153,7 +153,7 @@ async fn global_combines_helpful_partial_answers() {
     Jon Hale and Oslo.
     ");
     insta::assert_snapshot!(section(&prompts[1], "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     What reports on parts of the documents say, the most helpful first:
     - (helpfulness 80) Brandt, its designer, is of Varnsund.
     ");

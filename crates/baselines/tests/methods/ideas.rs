@@ -321,17 +321,15 @@ async fn a_second_round_of_critique_changes_the_ranking() {
     );
 }
 
-/// The coordinator sees all three scores.
+/// The coordinator sees all three scores, and the critics' objections.
 #[tokio::test]
-async fn the_coordinator_sees_three_scores() {
+async fn the_coordinator_sees_three_scores_and_objections() {
     let chat = revising(change);
     ask(&chat, creative()).await;
     let prompts = chat.prompts();
     let shown = prompts.iter().find(|shown| shown.contains("\"from\": [1, 4]")).unwrap();
-    assert!(
-        section(shown, "# Ideas").contains("[judged fit 4; feasibility 1; novelty 5]"),
-        "{shown}"
-    );
+    let judged = "[judged fit 4; feasibility 1; novelty 5]\n   - against it: It needs power.";
+    assert!(section(shown, "# Ideas").contains(judged), "{shown}");
 }
 
 /// An agent may drop an idea or defend it; the critic sees the defence.

@@ -53,12 +53,14 @@ async fn each_step_sees_the_gathered_chunks() {
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts[0], @r#"
     # Task
-    The question at the end is answered by a chain of short sentences, its rationale. After each sentence passages about what it names are looked up and join the reference context, so that the next sentence can build on them. Write the next sentence of the rationale: one fact that leads on from the sentences so far towards the answer, with names in full and no pronouns. Take it from the context; where the context lacks it, state it as you believe it to be: what is looked up next will show. State facts, never what is to be done or found out. Repeat nothing.
-    As soon as the context settles the question, give the answer along with its last sentence: a name, a date, a number, yes or no, or a phrase, in the language of the question. Where no fact is left to state, "next_rationale" is null, with the answer.
+    The question at the end is answered by a chain of short sentences, its rationale. After each sentence a search adds passages about it to the reference context, so that the next sentence can build on them.
+    - "next_rationale": the next sentence: one fact that leads from the sentences so far towards the answer, with names in full and no pronouns. Take it from the context. If the context does not state it, write it as you believe it to be: the search will check it. State facts, not plans or questions, and repeat nothing.
+    - "answer": null as long as a fact is still missing from the context. As soon as the context and the rationale settle the question, close the rationale with one sentence, which may join the last facts, and give the answer with it: a name, a date, a number, yes or no, or a phrase, in the language of the question.
+    Where no fact is left to state, "next_rationale" is null and "answer" is given.
 
     # Output format
     A JSON object and nothing else:
-    {"next_rationale": "the next sentence", "answer": "the short answer, or null while it is not settled"}
+    {"next_rationale": "the next sentence, or null", "answer": "the short answer, or null while it is not settled"}
 
     # Reference context for your question
     [1] KX-40 crane
@@ -93,7 +95,7 @@ async fn each_step_sees_the_gathered_chunks() {
     assert_eq!(in_steps, [by_step(1), by_step(2), by_step(3)]);
     assert_eq!(1 + shown(&prompts[3], "# Context"), held.len());
     insta::assert_snapshot!(section(&prompts[3], "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     The KX-40 crane was designed by Ilse Brandt.
     Ilse Brandt was born in Varnsund.
     So the answer is: Varnsund.

@@ -859,8 +859,8 @@ async fn broken_loops_are_filled_up() {
     insta::assert_snapshot!(titles(kar3::Fallback::Off).await, @"KX-40 crane");
 }
 
-/// Algorithm 1 as printed: no backup for empty finds, no filling up, and the selector has to
-/// choose.
+/// Algorithm 1 as printed: no backup for empty finds, no filling up, and the selector does not say
+/// whether the context is enough.
 #[tokio::test]
 async fn the_paper_has_neither_backup_nor_fallback() {
     let far = r#"{"thinking": "", "sub_questions": ["zyx"]}"#;
@@ -885,7 +885,10 @@ async fn the_paper_has_neither_backup_nor_fallback() {
         (Role::Answer, &[VARNSUND]),
     ]);
     ask("kar3", BORN, &chat).await;
-    assert!(prompts(&chat)[1].contains("\"enough\": true or false"));
+    let select = &prompts(&chat)[1];
+    assert!(select.contains("\"enough\": true or false"));
+    assert!(select.contains("if it is not enough but no line helps"), "{select}");
+    assert!(select.contains(" or null}"), "{select}");
 }
 
 /// "Enough" from the selector, with or without a choice, differs from "nothing helps". Before

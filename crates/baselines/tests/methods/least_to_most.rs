@@ -37,7 +37,7 @@ async fn parts_are_answered_from_the_models_knowledge() {
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts[0], @r#"
     # Task
-    Split the question at the end into simpler sub-questions, from the simplest to the hardest, so that each can be answered with the answers of those before it, and the last answers give the answer to the question. At most 5 of them, and no more than are needed; each about one thing. Where a sub-question needs an earlier answer, say in words what it is, such as "the architect of the station". Give an empty list if the question is simple as it stands. Write in the language of the question.
+    Split the question at the end into simpler sub-questions, from the simplest to the hardest. Each can be answered with the answers of those before it, and the last ones give the answer to the question. At most 5 of them, and no more than are needed; each about one thing. If a sub-question needs an earlier answer, say in words what it is, such as "the architect of the station". Give an empty list if the question is simple already. Write in the language of the question.
 
     # Output format
     A JSON object and nothing else:

@@ -24,6 +24,7 @@ mod ra_isf;
 mod raptor;
 mod recorded_plans;
 mod replug;
+mod reworded;
 mod searchain;
 mod self_ask;
 mod self_rag;

@@ -23,6 +23,22 @@ async fn naive_rag_reads_chunks() {
     ");
 }
 
+/// The prompt tells a model to leave the answer empty if nothing suggests one. Some write null.
+#[tokio::test]
+async fn an_empty_answer_is_reported_as_not_found() {
+    for empty in ["null", "\"\""] {
+        let reply = format!(
+            r#"{{"answer": {empty}, "rationale": "No passage names it.", "lacking": "the birthplace", "citations": [{{"passage": 2, "quote": "Oslo"}}]}}"#
+        );
+        let chat = script(&[(Role::Answer, &[&reply])]);
+        let answered = ask("naive-rag", BORN, &chat).await.answer;
+        assert_eq!(answered.text, "Probably not in the documents.");
+        assert_eq!(answered.missing, ["the birthplace"]);
+        assert!(answered.refused && answered.citations.is_empty(), "{answered:?}");
+        assert_eq!(chat.requests().len(), 1);
+    }
+}
+
 /// `H-R`: chunks of at least 0.5, then those of atoms of at least 0.5.
 #[tokio::test]
 async fn naive_rag_adds_atoms() {

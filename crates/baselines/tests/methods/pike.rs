@@ -145,9 +145,15 @@ async fn a_summary_rests_on_the_points_that_it_uses() {
         }
         .to_string())
     });
+    let chat = Arc::new(chat);
     let answered =
-        ask(Some(Arc::new(chat)), Params::default(), "Summarize the note on night stops.").await;
+        ask(Some(chat.clone()), Params::default(), "Summarize the note on night stops.").await;
     assert_eq!(class_of(&answered), TaskClass::Summarizing);
+    // Points come with their documents, and a summary is not asked for as a name or a date.
+    let prompts = chat.prompts();
+    let whole = prompts.last().unwrap();
+    assert!(whole.contains("\n1. The discs are wet at night. ["), "{whole}");
+    assert!(!whole.contains("a name, a date"), "{whole}");
     let quotes: Vec<&str> =
         answered.answer.citations.iter().map(|citation| citation.quote.as_str()).collect();
     assert_eq!(quotes, ["The brake discs are wet at night."]);

@@ -50,7 +50,7 @@ async fn the_collapsed_tree_is_searched_at_once() {
     calls: 1 answer
     ");
     insta::assert_snapshot!(section(&prompts(&chat)[0], "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     - The designer of the KX-40 crane was born in Varnsund. Tea is made from leaves.
     ");
 }

@@ -110,13 +110,13 @@ async fn the_transcript_grows() {
     ask("self-ask-zero-shot", BORN, &chat).await;
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts[0], @r#"
-    Some questions can be answered at once. Others need follow-up questions first, each about one thing that can be looked up as it stands. Continue the transcript at the end with its next line, and nothing else. It is one of these two:
+    Some questions can be answered at once. Others need follow-up questions first, each about one thing that a search can find. Continue the transcript at the end with its next line, and nothing else. It is one of these two:
 
     Follow up: the next follow-up question
     So the final answer is: the answer
 
-    Where nothing stands yet behind "Are follow up questions needed here:", begin with Yes. or No. on a line of its own.
-    Ask one follow-up question at a time; its answer will be filled in for you. Name things in full, with names from earlier answers in place of pronouns, and ask nothing twice. As soon as the intermediate answers settle the question, give the final answer: a name, a date, a number, yes or no, or a phrase, in the language of the question, without explanation.
+    If nothing follows "Are follow up questions needed here:" yet, begin with Yes. or No. on a line of its own.
+    Ask one follow-up question at a time; its answer is filled in for you. Write names in full, with names from earlier answers in place of pronouns, and ask nothing twice. As soon as the intermediate answers settle the question, give the final answer: a name, a date, a number, yes or no, or a phrase, in the language of the question, without explanation.
 
     Question: Where was the designer of the KX-40 crane born?
     Are follow up questions needed here:
@@ -262,7 +262,7 @@ async fn an_empty_end_is_read_instead() {
     ");
     let last = prompts(&chat).pop().unwrap();
     insta::assert_snapshot!(section(&last, "# Notes"), @r"
-    What was worked out before; where it differs from the passages, the passages are right.
+    What was worked out before; it may be wrong. Where it differs from the passages, the passages are right. Mark a fact that only the notes state in the rationale.
     Follow up: Who designed the KX-40 crane?
     Intermediate answer: Ilse Brandt
     ");

@@ -36,7 +36,8 @@ async fn clear_unknown_questions_are_looked_up() {
     insta::assert_snapshot!(prompts(&chat)[0], @r#"
     # Task
     Judge the question at the end in two respects, and do not answer it.
-    First: is it clear and complete? It is, if one reading is plain, it says whom and what it is about, and nothing that it needs is left out. Second: can you answer it from what you know, surely and without looking anything up?
+    - "clear": true if the question has one plain meaning, names whom and what it is about, and leaves out nothing that it needs.
+    - "can_answer": true if you are sure that you can answer it from what you know, without looking anything up.
 
     # Output format
     A JSON object and nothing else:
@@ -90,7 +91,7 @@ async fn unclear_unknown_questions_are_rewritten_and_looked_up() {
     assert!(candidates(&answer).iter().all(|found| found.proposal == BORN));
     insta::assert_snapshot!(prompts(&chat)[1], @r#"
     # Task
-    The question at the end is unclear or incomplete. Write it anew, in its own language, so that it can be looked up and answered as it stands: say what is most likely meant, name things in full, and add nothing that changes what is asked.
+    The question at the end is unclear or incomplete. Rewrite it, in its own language, so that a search can find its answer: say what is most likely meant, write names in full, and add nothing that changes the question.
 
     # Output format
     A JSON object and nothing else:

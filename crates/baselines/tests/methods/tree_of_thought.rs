@@ -72,7 +72,7 @@ async fn the_two_best_of_three_grow() {
     let prompts = prompts(&chat);
     insta::assert_snapshot!(prompts[0], @r#"
     # Task
-    The question at the end is answered from what you know, by a chain of thoughts, one step of reasoning each. Write 3 different thoughts that could come next: each a single step that leads on from the thoughts so far and brings the answer nearer, and each taking another way. Write in the language of the question.
+    The question at the end is answered from what you know, by a chain of thoughts, one step of reasoning each. Write 3 different thoughts that could come next. Each is a single step that continues the thoughts so far, brings the answer nearer, and differs from the others. Write in the language of the question.
 
     # Output format
     A JSON object and nothing else:
@@ -86,7 +86,7 @@ async fn the_two_best_of_three_grow() {
     "#);
     insta::assert_snapshot!(prompts[1], @r#"
     # Task
-    Say how promising a chain of thoughts is for answering the question at the end: 10 where each thought is right and the answer is reached or near, 5 where they may be right or lead no further, 0 where one is wrong or beside the point.
+    How promising is the chain of thoughts for answering the question at the end? 10: each thought is right and the answer is reached or near. 5: they may be right or lead no further. 0: one is wrong or has nothing to do with the question.
 
     # Output format
     A JSON object and nothing else:

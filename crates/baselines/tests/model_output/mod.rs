@@ -4,6 +4,7 @@
 mod chunks;
 mod estimates;
 mod fixture;
+mod formats;
 mod hostile;
 mod repeating;
 mod tags;

@@ -11,6 +11,7 @@ mod named;
 mod reads_at_most;
 mod reranking;
 mod searching;
+mod trial;
 pub(super) mod weights;
 
 use std::path::{Path, PathBuf};

@@ -4,19 +4,49 @@ use std::path::Path;
 
 use super::parse::parse;
 
+const HEADING: &str = "[chat]";
+
 /// The text with these names and values under `[chat]`; `None` if the result would not be settings
 /// with them. A commented `#: [chat]`, as `init` writes it, is uncommented.
 pub(crate) fn with_chat(path: &Path, text: &str, values: &[(&str, &str)]) -> Option<String> {
-    let edited = edited(text, values);
+    replaced_chat(path, text, values, &[])
+}
+
+/// The same, without the settings `absent` under `[chat]`.
+pub(crate) fn replaced_chat(
+    path: &Path,
+    text: &str,
+    values: &[(&str, &str)],
+    absent: &[&str],
+) -> Option<String> {
+    let edited = edited(&without(text, absent), values);
     parse(path, &edited).ok()?;
     let table: toml::Table = toml::from_str(&edited).ok()?;
     let chat = table.get("chat")?;
     let is_set = |name: &str, value: &str| chat.get(name)?.as_str().map(|set| set == value);
-    values.iter().all(|(name, value)| is_set(name, value) == Some(true)).then_some(edited)
+    let are_set = values.iter().all(|(name, value)| is_set(name, value) == Some(true));
+    let are_absent = absent.iter().all(|name| chat.get(name).is_none());
+    (are_set && are_absent).then_some(edited)
+}
+
+/// The text without the lines of `[chat]` that set one of these names.
+fn without(text: &str, absent: &[&str]) -> String {
+    let mut is_chat = false;
+    let kept = text.lines().filter(|line| {
+        if is_heading(line, "") {
+            is_chat = line.trim() == HEADING;
+        }
+        !(is_chat && absent.iter().any(|name| sets(line, "", name)))
+    });
+    let mut text = String::new();
+    for line in kept {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
 }
 
 fn edited(text: &str, values: &[(&str, &str)]) -> String {
-    const HEADING: &str = "[chat]";
     const COMMENTED: &str = "#: [chat]";
     let set = |name: &str, value: &str| format!("{name} = \"{value}\"");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -124,6 +154,19 @@ mod tests {
         let all = "[chat]\nbase_url = \"http://here/v1\"\nmodel = \"m\"\napi_key_env = \"KEY\"\n";
         assert_eq!(set(""), all);
         assert_eq!(set("[chat]\nin_flight = 2\n"), format!("{all}in_flight = 2\n"));
+    }
+
+    #[test]
+    fn absent_settings_lose_their_lines() {
+        let set = |text: &str| {
+            let values = [("model", "n")];
+            replaced_chat(Path::new("pikerag.toml"), text, &values, &["api_key", "api_key_env"])
+        };
+        let text = "[chat]\nmodel = \"m\"\napi_key = \"k\" # mine\n[embed]\napi_key = \"e\"\n";
+        assert_eq!(set(text).unwrap(), "[chat]\nmodel = \"n\"\n[embed]\napi_key = \"e\"\n");
+        assert_eq!(set("[chat]\napi_key = \"\"\"\nk\"\"\"\n"), None);
+        assert_eq!(set("[chat]\n\"api_key\" = \"k\"\n"), None);
+        assert_eq!(active(&set(TEMPLATE).unwrap()), ["[chat]", "model = \"n\""]);
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn local_endpoint(table: &ChatTable, model: &str) -> Endpoint {
         structured: table.structured.unwrap_or(Structured::Auto),
         extra: table.extra.clone(),
         reply_tokens: table.reply_tokens,
+        stream: table.stream.unwrap_or(true),
         ..endpoint(Some(model), Some(model), table.timeout_seconds)
     }
 }
@@ -83,6 +84,7 @@ fn remote_endpoint(table: &ChatTable) -> Endpoint {
         extra: table.extra.clone(),
         withheld: table.withheld.clone(),
         reply_tokens: table.reply_tokens,
+        stream: table.stream.unwrap_or(true),
         ..endpoint(table.base_url.as_deref(), table.model.as_deref(), table.timeout_seconds)
     }
 }

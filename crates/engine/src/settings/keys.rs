@@ -189,7 +189,8 @@ impl Place {
     }
 }
 
-fn same(a: &str, b: &str) -> bool {
+/// Whether two addresses are one, whatever slash ends them.
+pub(super) fn same(a: &str, b: &str) -> bool {
     a.trim().trim_end_matches('/') == b.trim().trim_end_matches('/')
 }
 

@@ -3,9 +3,7 @@
 mod speed;
 
 use pikerag_indexing::FileReader;
-use pikerag_knowledge::{
-    CallOrigin, ChatRequest, CorpusReader, Embedder, Message, ModelError, Role, error_chain,
-};
+use pikerag_knowledge::{CorpusReader, Embedder, ModelError, Role};
 use pikerag_methods::adaptive::try_out;
 use pikerag_models::ollama;
 use pikerag_narrate::{InWords, Words};
@@ -16,12 +14,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use self::speed::check_speed;
+use super::small_call::{failed_call, failure, small_request};
 use crate::engine::Session;
 use crate::error::EngineError;
-use crate::local_error::LocalModelError;
 use crate::notice::Notice;
 use crate::sandbox::LIMITS_MEMORY;
-use crate::words::{chinese_chain, remedy};
 
 /// The subject of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -221,18 +218,7 @@ async fn check_chat(session: &Session) -> DoctorFinding {
         }
         Err(error) => return faulty(check, failure(&error)),
     };
-    let text = "Reply with the word: ready".to_owned();
-    let request = ChatRequest {
-        role: Role::Answer,
-        messages: vec![Message::User { text, images: Vec::new() }],
-        temperature: 0.0,
-        max_tokens: 16,
-        schema: None,
-        sample: 0,
-        logprobs: false,
-        origin: CallOrigin::default(),
-    };
-    match model.complete(&request).await {
+    match model.complete(&small_request()).await {
         Ok(_) => in_order(check, answers(model.name())),
         Err(error) => unanswered(check, &error),
     }
@@ -361,29 +347,9 @@ fn answers(model: &str) -> Words {
     Words::new(format!("{model} answers"), format!("{model} 有回应"))
 }
 
-/// An error with its causes.
-fn failure(error: &(dyn std::error::Error + 'static)) -> Words {
-    Words::new(error_chain(error), chinese_chain(error))
-}
-
-/// A failed call of a model. A model of this machine comes with the command that helps.
 fn unanswered(check: DoctorCheck, error: &ModelError) -> DoctorFinding {
     let out_of_reach = matches!(error, ModelError::Unreachable { .. });
-    let Words { english, chinese } = failure(error);
-    let local = match error {
-        ModelError::NotStarted { source, .. } => {
-            source.downcast_ref::<LocalModelError>().and_then(remedy)
-        }
-        _ => None,
-    };
-    let words = match local {
-        Some(advice) => Words::new(
-            format!("{english}; {}", advice.english),
-            format!("{chinese}；{}", advice.chinese),
-        ),
-        None => Words::new(english, chinese),
-    };
-    DoctorFinding { out_of_reach, ..faulty(check, words) }
+    DoctorFinding { out_of_reach, ..faulty(check, failed_call(error)) }
 }
 
 fn in_order(check: DoctorCheck, words: Words) -> DoctorFinding {

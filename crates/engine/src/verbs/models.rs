@@ -240,6 +240,11 @@ pub async fn pull_server(session: &Session) -> Result<PathBuf, LocalModelError> 
     install_server(&python, &settings.local.environment).await
 }
 
+/// Whether llama.cpp's server is installed: a program of this machine, or the Python package.
+pub fn has_model_server(session: &Session) -> bool {
+    find_program(&session.settings().local).is_ok()
+}
+
 /// A model that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RemoveResponse {

@@ -1,5 +1,7 @@
 //! Lists, shows, replays, forks and compares runs (`runs`).
 
+mod prompts;
+
 use std::collections::BTreeSet;
 
 use pikerag_baselines::{Method, Overrides};
@@ -181,6 +183,7 @@ pub async fn replay_run(
     let (run, events) = ended(session, &base, name).await?;
     let seen = session.snapshot(&base, &run.filter).await?;
     let (mut ports, notices) = session.ports(&base, seen).await?;
+    prompts::check(&base, &run.id, &events).await?;
     ports.models = recorded_models(session, &base, &ports, &events)?;
     ports.feedback_before = Some(run.started);
     let retrace = Retrace::whole(&run, &events);
@@ -223,6 +226,8 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
     }
     let seen = session.snapshot(&base, &run.filter).await?;
     let (mut ports, notices) = session.ports(&base, seen).await?;
+    let repeated = events.get(..request.at as usize).unwrap_or_default();
+    prompts::check(&base, &run.id, repeated).await?;
     let recorded = recorded_models(session, &base, &ports, &events)?;
     ports.feedback_before = Some(run.started);
     let fork = ForkPoint { run: run.id.clone(), seq: request.at, change: request.change.clone() };

@@ -13,6 +13,7 @@ use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
 use pikerag_train::TrainError;
 
+use super::change::change_chat;
 use super::local::{fetching, local_model};
 use crate::error::EngineError;
 use crate::keys::KeysError;
@@ -41,6 +42,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(model));
     let known = known.or_else(|| error.downcast_ref().map(local_model));
     let known = known.or_else(|| error.downcast_ref().map(fetching));
+    let known = known.or_else(|| error.downcast_ref().map(change_chat));
     let known = known.or_else(|| error.downcast_ref().map(store));
     let known = known.or_else(|| error.downcast_ref().map(problem));
     let known = known.or_else(|| error.downcast_ref().map(data));

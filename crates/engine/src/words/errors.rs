@@ -61,6 +61,9 @@ impl InWords for EngineError {
             Self::RunNotAnswered { run, state } => {
                 format!("运行 {run} 的状态是{}，没有回答", state_of(*state))
             }
+            Self::PromptMissing { run, prompt } => {
+                format!("运行 {run} 使用了 `{prompt}`，此版本的 pikerag 没有这个提示词")
+            }
             Self::NoDecision { run, seq, decisions } => {
                 let decisions: Vec<String> = decisions.iter().map(u32::to_string).collect();
                 let known =

@@ -19,6 +19,8 @@ const BUDGET: u64 = 8000;
 /// The most tokens of sentences used in place of a report, and the names used in place of its title.
 const QUOTED: u64 = 300;
 const NAMES: usize = 3;
+/// Findings of a report, at most.
+const FINDINGS: usize = 8;
 
 const PROMPT: Prompt = Prompt::new(Role::Summarize, include_str!("prompts/report.md"), 2048);
 
@@ -172,7 +174,7 @@ impl Reply for RawReply {
                 "title": {"type": "string"},
                 "summary": {"type": "string"},
                 "rating": {"type": "number"},
-                "findings": {"type": "array", "items": {"type": "string"}}
+                "findings": {"type": "array", "items": {"type": "string"}, "maxItems": FINDINGS}
             }),
         ))
     }
@@ -190,7 +192,7 @@ impl Reply for RawReply {
             title: text(&object, "title").unwrap_or_else(|_| summary.chars().take(80).collect()),
             summary,
             rating: rating.filter(|rating| rating.is_finite()).unwrap_or(5.0).clamp(0.0, 10.0),
-            findings,
+            findings: findings.into_iter().take(FINDINGS).collect(),
             model: None,
         }))
     }

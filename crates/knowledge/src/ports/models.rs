@@ -124,6 +124,10 @@ pub struct ChatRequest {
     pub max_tokens: u32,
     /// The schema of the reply, if one is needed.
     pub schema: Option<Schema>,
+    /// The prompt and its version, such as `methods/look.2`; `None` for a first version, and for a
+    /// request without a prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The number of a sample of one request, from 0.
     pub sample: u32,
     /// Whether the reply must contain the probability of each token. An endpoint that cannot
@@ -145,6 +149,22 @@ pub struct CallOrigin {
     pub passages: Vec<ChunkId>,
     /// The number of numbered passages in the prompt, to be shown while the call is open.
     pub n_passages: usize,
+    /// Where the reply has the text of the final answer, so that it is shown while the model
+    /// writes. `None` for a call that does not write the final answer.
+    pub draft: Option<DraftFields>,
+}
+
+/// The fields of a JSON reply that are shown to people while the model writes it. Their values are
+/// strings in the outermost object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DraftFields {
+    /// The key of the answer.
+    pub answer: &'static str,
+    /// A key that must be `true` before the answer, for replies that may need another call; `None`
+    /// for replies that always hold the answer.
+    pub only_if: Option<&'static str>,
+    /// The key of the reasons, which are shown until the answer begins; `None` without them.
+    pub reasons: Option<&'static str>,
 }
 
 /// Tokens used by one or many calls.

@@ -13,7 +13,8 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
 
-pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048);
+pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048)
+    .answering_if("sufficient", "thinking");
 
 /// What a reading round asks for.
 #[derive(Clone, Copy, Debug)]

@@ -18,11 +18,14 @@ use crate::run::Run;
 /// "We refrain from using greedy decoding" (§3.2); the value is ours.
 const SAMPLING: f32 = 0.7;
 
-const STEP: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_step.md"), 1024).at(SAMPLING);
+const STEP: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/crp_step.md"), 1024)
+    .with_earlier("methods/crp_step", &[include_str!("../prompts/earlier/crp_step.1.md")])
+    .at(SAMPLING);
 const MERGE: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/crp_merge.md"), 1024)
+    .with_earlier("methods/crp_merge", &[include_str!("../prompts/earlier/crp_merge.1.md")])
     .at(super::TEMPERATURE);
 const REWRITE: Prompt = Prompt::new(Role::Rewrite, include_str!("../prompts/crp_rewrite.md"), 1024)
+    .with_earlier("methods/crp_rewrite", &[include_str!("../prompts/earlier/crp_rewrite.1.md")])
     .at(super::TEMPERATURE);
 const INTERFERE: Prompt =
     Prompt::new(Role::Reason, include_str!("../prompts/crp_interfere.md"), 1024).at(SAMPLING);

@@ -11,6 +11,10 @@ use crate::run::Run;
 
 pub(super) const EVALUATE: Prompt =
     Prompt::new(Role::Answer, include_str!("../prompts/crp_evaluate.md"), 1024)
+        .with_earlier(
+            "methods/crp_evaluate",
+            &[include_str!("../prompts/earlier/crp_evaluate.1.md")],
+        )
         .at(super::TEMPERATURE);
 
 /// The threshold where the model cannot be calibrated: a mean token probability of one half.

@@ -14,6 +14,10 @@ use crate::run::Run;
 
 const INTEGRATE: Prompt =
     Prompt::new(Role::Summarize, include_str!("../prompts/crp_integrate.md"), 1024)
+        .with_earlier(
+            "methods/crp_integrate",
+            &[include_str!("../prompts/earlier/crp_integrate.1.md")],
+        )
         .at(super::TEMPERATURE);
 
 /// `K = KRA(V, q)`, eq. 2: one piece of knowledge for each node, by number.

@@ -5,7 +5,7 @@ use pikerag_knowledge::{Event, Question, Role, Schema};
 use pikerag_prompt::{
     Prompt, Prose, Reply, Unreadable, numbered, object, quiet_headings, shape, text,
 };
-use pikerag_reason::{Reading, how_to_answer, how_to_answer_alone, missing_in};
+use pikerag_reason::{Reading, answer_in, how_to_answer, how_to_answer_alone, missing_in};
 use serde_json::json;
 
 use super::graph::Graph;
@@ -13,12 +13,23 @@ use super::{Knowledge, TEMPERATURE};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const REASON: Prompt =
-    Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024).at(TEMPERATURE);
+const REASON: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/crp_reason.md"), 1024)
+    .with_earlier("methods/crp_reason", &[include_str!("../prompts/earlier/crp_reason.1.md")])
+    .at(TEMPERATURE);
 const CONCLUDE: Prompt =
-    Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024).at(TEMPERATURE);
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_conclude.md"), 1024)
+        .with_earlier(
+            "methods/crp_conclude",
+            &[include_str!("../prompts/earlier/crp_conclude.1.md")],
+        )
+        .at(TEMPERATURE);
 const ABSTRACT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024).at(TEMPERATURE);
+    Prompt::new(Role::Answer, include_str!("../prompts/crp_abstract.md"), 1024)
+        .with_earlier(
+            "methods/crp_abstract",
+            &[include_str!("../prompts/earlier/crp_abstract.1.md")],
+        )
+        .at(TEMPERATURE);
 
 /// A path with the knowledge of its nodes.
 pub(super) struct Steps<'a> {
@@ -133,7 +144,7 @@ impl Reply for Concluded {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self(Reading {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object).into_iter().collect(),
             ..Reading::default()

@@ -8,19 +8,25 @@ use pikerag_knowledge::tables::{By, Condition, Frame, Group, Measure, Order, Rec
 use pikerag_knowledge::{ChatModel, Question, RecordSchema, Role, Schema};
 use pikerag_language::fold::folded;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
+    AskError, Prompt, Reply, Unreadable, ask, closed, object, one_line, or_null, quiet_headings,
+    shape, text,
 };
 use pikerag_records::unify::canonical_name;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::run::Run;
 use pikerag_records::inquiry::{Form, Inquiry, Source};
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("prompts/inquire.md"), 600)
+    .with_earlier("methods/inquire", &[include_str!("prompts/earlier/inquire.1.md")]);
 /// Values of a field that are shown, at most.
 const SHOWN: usize = 8;
 /// Characters of one of them, at most.
 const VALUE: usize = 40;
+/// The tests of a condition, and the measures, as the prompt names them.
+const TESTS: [&str; 10] =
+    ["equals", "contains", "from", "to", "at_least", "above", "at_most", "below", "true", "false"];
+const MEASURES: [&str; 7] = ["count", "different", "sum", "mean", "least", "greatest", "list"];
 
 /// Asks a model for the query. `None` where no records can answer the question, or the reply fits no schema.
 ///
@@ -67,7 +73,31 @@ struct QueryReply(Json);
 
 impl Reply for QueryReply {
     fn schema() -> Option<Schema> {
-        None
+        let word = || json!({"type": "string"});
+        let word_or_null = || json!({"type": ["string", "null"]});
+        let number_or_null = || json!({"type": ["integer", "null"]});
+        let one_of = |words: &[&str]| json!({"type": "string", "enum": words});
+        let condition = closed(json!({"field": word(), "is": one_of(&TESTS), "value": word()}));
+        let group =
+            closed(json!({"field": word(), "by": one_of(&["value", "year", "quarter", "month"])}));
+        let measure = closed(json!({"what": one_of(&MEASURES), "field": word_or_null()}));
+        let ahead = closed(json!({
+            "by": one_of(&["year", "quarter", "month"]),
+            "until": word_or_null(),
+            "periods": number_or_null()
+        }));
+        Some(shape(
+            "records_query",
+            json!({
+                "schema": word_or_null(),
+                "conditions": {"type": "array", "items": condition},
+                "group": {"type": "array", "items": group, "maxItems": RecordQuery::MOST_GROUPS},
+                "measure": measure,
+                "order": one_of(&["key", "greatest", "least"]),
+                "limit": number_or_null(),
+                "ahead": or_null(ahead)
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -195,3 +225,24 @@ fn condition_of(schema: &RecordSchema, frame: &Frame, reply: &Json) -> Option<Co
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { any_reply: QueryReply }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each word of the schema occurs in the text, and the other way round.
+    #[test]
+    fn text_and_schema_name_the_same_words() {
+        let task = PROMPT.template.split("# Output format").next().unwrap();
+        let schema = QueryReply::schema().unwrap().schema;
+        for key in schema["properties"].as_object().unwrap().keys() {
+            assert!(task.contains(&format!("\"{key}\"")), "{key}");
+        }
+        for word in TESTS.iter().chain(&MEASURES) {
+            assert!(task.contains(&format!("\"{word}\"")), "{word}");
+        }
+        let most = format!("at most {}", RecordQuery::MOST_GROUPS);
+        assert!(task.contains(&most), "{most}");
+        assert_eq!(schema["properties"]["ahead"]["type"], json!(["object", "null"]));
+    }
+}

@@ -12,7 +12,8 @@ use serde_json::json;
 use crate::run::Run;
 use crate::verdict::THINKING;
 
-const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Propose, include_str!("prompts/propose.md"), 1024)
+    .with_earlier("methods/propose", &[include_str!("prompts/earlier/propose.1.md")]);
 
 /// How many proposals a round may bring (KAR³ Table 3, "Query Proposer").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames)]
@@ -49,6 +50,7 @@ pub async fn propose(
     examples: &str,
     run: &mut Run,
 ) -> Result<Option<Proposals>, AskError> {
+    // For earlier texts of the prompt, which replays send.
     let how_many = match proposer {
         Proposer::Many | Proposer::Trained => {
             "Think in different ways, and raise as many different ones as may help: the documents may tell what you \
@@ -60,6 +62,7 @@ pub async fn propose(
     let asked = quiet_headings(&question.text);
     let inputs = [
         ("how_many", how_many),
+        ("one", if proposer == Proposer::One { "yes" } else { "" }),
         ("examples", examples),
         ("context", known.as_str()),
         ("question", asked.as_str()),

@@ -26,8 +26,9 @@ use crate::structure::can_structure;
 use pikerag_records::inquiry::{Cues, Form, Inquiry, Source, Wish, by_rules};
 use pikerag_tables::{looks_ahead, may_ask_for_figure};
 
-const PROMPT: Prompt =
-    Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 1000).formerly(200);
+const PROMPT: Prompt = Prompt::new(Role::Classify, include_str!("../prompts/classify.md"), 1000)
+    .with_earlier("methods/classify", &[include_str!("../prompts/earlier/classify.1.md")])
+    .formerly(&[200]);
 /// Chunks that are examined.
 const LOOKED_AT: usize = 8;
 /// The share of a question's terms below which probably no single chunk holds the answer.

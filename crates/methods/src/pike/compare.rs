@@ -14,7 +14,7 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_prompt::{
     Prompt, Reply, Unreadable, at_most, closed, object, passages, quiet_headings, shape, text,
 };
-use pikerag_reason::{Claim, cite, how_to_answer, missing_in};
+use pikerag_reason::{Claim, answer_in, cite, how_to_answer, missing_in};
 use serde_json::{Value as Json, json};
 
 use self::records::by_records;
@@ -22,13 +22,16 @@ use super::classify::Evidence;
 use super::{Outcome, Params, nothing};
 use crate::candidates::fetch;
 use crate::collections::declared;
+use crate::conclude::or_not_found;
 use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048);
+const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/compare.md"), 2048)
+    .with_earlier("methods/compare", &[include_str!("../prompts/earlier/compare.1.md")])
+    .answering_after("rationale");
 /// Chunks for the question, and for each thing.
 const FOUND: usize = 6;
 const FOR_EACH: usize = 4;
@@ -128,6 +131,7 @@ async fn by_model(
         })
         .collect();
     let citations = cite(ports.base.as_ref(), &context, &reply.answer, &claims).await?;
+    let (text, refused) = or_not_found(reply.answer, run.language());
     let rows = reply.rows.iter().map(|row| ComparedBy {
         attribute: row.attribute.clone(),
         cells: row
@@ -142,12 +146,12 @@ async fn by_model(
     });
     let mut worked = Worked::of(TaskClass::Comparative);
     worked.comparison = Some(Comparison { things: reply.things.clone(), rows: rows.collect() });
-    run.push(Event::Answered { answer: reply.answer.clone() });
+    run.push(Event::Answered { answer: text.clone() });
     let model = ports.models.need(Role::Answer)?.name().to_owned();
     Ok(Outcome::Answered(Answer {
-        text: reply.answer,
+        text,
         rationale: reply.rationale,
-        refused: false,
+        refused,
         missing: reply.missing.into_iter().collect(),
         written_by: WrittenBy::LanguageModel { model },
         citations,
@@ -233,7 +237,7 @@ impl Reply for ComparisonReply {
         Ok(Self {
             rows: rows.collect(),
             things: things.clone(),
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
         })

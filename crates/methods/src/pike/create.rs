@@ -64,11 +64,12 @@ pub(super) async fn answer(
     run: &mut Run,
     question: &Question,
     params: Params,
+    offers: &str,
 ) -> Result<Outcome, SolveError> {
     if ports.models.of(Role::Reason).is_none() {
         return Ok(Outcome::Nothing(Some(Reason::IdeasNeedModel), None));
     }
-    let perspectives = choose(ports, run, question, params).await?;
+    let perspectives = choose(ports, run, question, params, offers).await?;
     let mut count = perspectives.len();
     let (agents, (materials, mut thoughts)) = loop {
         let agents = agents(ports, perspectives.get(..count).unwrap_or_default())?;

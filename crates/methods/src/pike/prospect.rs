@@ -25,7 +25,8 @@ use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/prospect.md"), 1600);
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../prompts/prospect.md"), 1600)
+    .with_earlier("methods/prospect", &[include_str!("../prompts/earlier/prospect.1.md")]);
 /// Letters and digits of a quote, at least; a Chinese character counts as two of them.
 const QUOTE: usize = 8;
 

@@ -17,7 +17,7 @@ use pikerag_prompt::{
     Prompt, Reply, Unreadable, at_most, closed, numbered_passages, object, quiet_headings, shape,
     text,
 };
-use pikerag_reason::{Claim, cite, how_to_answer};
+use pikerag_reason::{Claim, cite, how_to_answer, how_to_summarize};
 use serde_json::{Value as Json, json};
 
 use self::overview::{Overview, overviews, supporting_sentence};
@@ -28,8 +28,11 @@ use crate::organizing::{in_order, trace_left_out};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024);
-const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048);
+const PART: Prompt = Prompt::new(Role::Summarize, include_str!("../prompts/summary_part.md"), 1024)
+    .with_earlier("methods/summary_part", &[include_str!("../prompts/earlier/summary_part.1.md")]);
+const WHOLE: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/summary_whole.md"), 2048)
+    .with_earlier("methods/summary_whole", &[include_str!("../prompts/earlier/summary_whole.1.md")])
+    .answering();
 /// Tokens of passages in one call.
 const BATCH: u64 = 1500;
 /// Points of a part, and sentences that are quoted without a model, at most.
@@ -144,9 +147,24 @@ async fn by_model(
         .enumerate()
         .map(|(at, point)| format!("{}. {}", at + 1, pikerag_prompt::one_line(&point.text)))
         .collect();
-    let (lines, form) = (quiet_headings(&lines.join("\n")), how_to_answer(question));
-    let inputs =
-        [("form", form.as_ref()), ("points", lines.as_str()), ("question", asked.as_str())];
+    let sourced: Vec<String> = lines
+        .iter()
+        .zip(&points)
+        .map(|(line, point)| match point.passage.checked_sub(1).and_then(|at| read.get(at)) {
+            Some(chunk) => format!("{line} [{}]", pikerag_prompt::one_line(&chunk.full_title())),
+            None => line.clone(),
+        })
+        .collect();
+    let (lines, sourced) = (quiet_headings(&lines.join("\n")), quiet_headings(&sourced.join("\n")));
+    let (form, summary_form) = (how_to_answer(question), how_to_summarize(question));
+    let inputs = [
+        // Earlier texts of the prompt take the points without their documents, and the form of any answer.
+        ("form", form.as_ref()),
+        ("points", lines.as_str()),
+        ("summary_form", summary_form.as_ref()),
+        ("sourced", sourced.as_str()),
+        ("question", asked.as_str()),
+    ];
     let whole = run.ask::<Whole>(ports, &WHOLE, &inputs).await?;
     let (text, used) = match whole {
         Some(whole) => (whole.answer, whole.points),

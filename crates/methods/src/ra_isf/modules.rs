@@ -11,13 +11,24 @@ use crate::decompose::SubQuestions;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024);
+const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024)
+    .with_earlier("methods/ra_isf_know", &[include_str!("../prompts/earlier/ra_isf_know.1.md")]);
 const RELEVANT: Prompt =
-    Prompt::new(Role::Relevant, include_str!("../prompts/ra_isf_relevant.md"), 1024);
+    Prompt::new(Role::Relevant, include_str!("../prompts/ra_isf_relevant.md"), 1024).with_earlier(
+        "methods/ra_isf_relevant",
+        &[include_str!("../prompts/earlier/ra_isf_relevant.1.md")],
+    );
 const SUFFICIENT: Prompt =
-    Prompt { template: include_str!("../prompts/ra_isf_sufficient.md"), ..RELEVANT };
+    RELEVANT.with_template(include_str!("../prompts/ra_isf_sufficient.md")).with_earlier(
+        "methods/ra_isf_sufficient",
+        &[include_str!("../prompts/earlier/ra_isf_sufficient.1.md")],
+    );
 const DECOMPOSE: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../prompts/ra_isf_decompose.md"), 1024);
+    Prompt::new(Role::Decompose, include_str!("../prompts/ra_isf_decompose.md"), 1024)
+        .with_earlier(
+            "methods/ra_isf_decompose",
+            &[include_str!("../prompts/earlier/ra_isf_decompose.1.md")],
+        );
 
 /// The text of a passage, as `M_rel` receives it.
 pub fn passage_text(chunk: &Chunk) -> String {
@@ -56,7 +67,7 @@ pub fn know_reply(knows: bool) -> String {
 
 /// The reply of `M_rel` about one passage as a model writes it. Its reason stays empty, because labels have none.
 pub fn relevant_reply(is_relevant: bool) -> String {
-    let numbers = if is_relevant { "[1]" } else { "null" };
+    let numbers = if is_relevant { "[1]" } else { "[]" };
     format!("{{\"thinking\": \"\", \"paragraph_idx\": {numbers}}}")
 }
 

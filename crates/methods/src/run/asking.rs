@@ -3,6 +3,7 @@
 use futures::future::join_all;
 use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{Event, ModelError, Role, error_chain};
+use pikerag_narrate::Language;
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
 
 use super::Run;
@@ -12,6 +13,11 @@ impl Run {
     /// The tokens that the answering model may read at a time, if there is a limit.
     pub fn reads_at_most(&self) -> Option<u32> {
         self.params.reads_at_most
+    }
+
+    /// The language of the question, for sentences that no model writes.
+    pub(crate) fn language(&self) -> Language {
+        Language::of(self.record.question.query())
     }
 
     /// Asks the model of the prompt's role; `None` where its reply stayed unreadable, which the trace then notes.

@@ -11,13 +11,14 @@ use pikerag_knowledge::{
 use pikerag_language::fold::folded;
 use pikerag_language::is_chinese;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, one_line, quiet_headings, text,
+    AskError, Prompt, Reply, Unreadable, ask, closed, object, one_line, quiet_headings, shape, text,
 };
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/alike.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/alike.md"), 1024)
+    .with_earlier("methods/alike", &[include_str!("../prompts/earlier/alike.1.md")]);
 /// Values of a field that are compared, at most.
 const VALUES: usize = 100;
 /// Characters of a value that are shown.
@@ -207,7 +208,10 @@ struct AlikeReply(BTreeMap<String, Vec<Vec<usize>>>);
 
 impl Reply for AlikeReply {
     fn schema() -> Option<Schema> {
-        None
+        let numbers = json!({"type": "array", "items": {"type": "integer"}});
+        let same = json!({"type": "array", "items": numbers});
+        let field = closed(json!({"field": {"type": "string"}, "same": same}));
+        Some(shape("alike", json!({"fields": {"type": "array", "items": field}})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

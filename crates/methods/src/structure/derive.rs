@@ -5,14 +5,16 @@ use pikerag_knowledge::{ChatModel, Chunk, Question, RecordSchema, Role, Schema};
 use pikerag_language::fold::folded;
 use pikerag_language::is_chinese;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, object, one_line, passages, quiet_headings, text,
-    texts,
+    AskError, Prompt, Reply, Unreadable, ask, closed, object, one_line, or_null, passages,
+    quiet_headings, shape, text, texts,
 };
 use pikerag_records::schema_of;
+use serde_json::json;
 
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/structure.md"), 1024);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../prompts/structure.md"), 1024)
+    .with_earlier("methods/structure", &[include_str!("../prompts/earlier/structure.1.md")]);
 /// Fields of a schema, at most.
 const FIELDS: usize = 8;
 /// Words that passages are chosen by, at most.
@@ -84,7 +86,25 @@ struct StructureReply {
 
 impl Reply for StructureReply {
     fn schema() -> Option<Schema> {
-        None
+        let word = || json!({"type": "string"});
+        let words = |most: usize| json!({"type": "array", "items": word(), "maxItems": most});
+        let types = ["text", "number", "date", "bool"];
+        let field = closed(json!({"name": word(), "type": {"type": "string", "enum": types}}));
+        let schema = closed(json!({
+            "name": word(),
+            "description": word(),
+            "fields": {"type": "array", "items": field, "maxItems": FIELDS},
+            "key": words(FIELDS)
+        }));
+        Some(shape(
+            "structure",
+            json!({
+                "known": {"type": ["string", "null"]},
+                "schema": or_null(schema),
+                "words": words(WORDS),
+                "searches": words(SEARCHES)
+            }),
+        ))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {

@@ -1,24 +1,29 @@
 //! Turns a chat request into JSON, and JSON into a reply.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Schema, TokenLogprob,
-    Usage,
+    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, TokenLogprob, Usage,
 };
 use pikerag_language::estimate_tokens;
+use reqwest::Response;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tracing::Instrument;
 
-use super::http::Wire;
+use self::shape::{ResponseFormat, is_bounded, response_format};
+use self::stream::Assembled;
+use super::http::{Wire, is_of_events};
 use super::measured::{cached, counted, timings};
 use super::quirks::{Dialect, Quirks};
 use super::{Endpoint, Structured, Transport, Trouble, spans};
+use crate::draft::{Draft, watched};
 use crate::estimate::estimate_prompt;
+
+mod shape;
+mod stream;
 
 /// A chat model behind an OpenAI-compatible endpoint.
 pub struct OpenAiChat {
@@ -47,19 +52,34 @@ impl OpenAiChat {
         let asked =
             request.schema.as_ref().map_or(Structured::Prompt, |_| self.endpoint.structured);
         let is_bounded = request.schema.as_ref().is_some_and(|schema| is_bounded(&schema.schema));
+        let draft = if self.endpoint.stream { watched() } else { None };
         let mut dialect = self.quirks.dialect();
         loop {
-            let body = serde_json::to_vec(&body(&self.endpoint, request, dialect));
+            let draft = draft.as_deref().filter(|_| dialect.has_stream());
+            let body = body(&self.endpoint, request, dialect, draft.is_some());
+            let body = serde_json::to_vec(&body);
             let body = body.map_err(|error| Trouble::wrong(error.to_string()))?;
-            let error = match self.wire.post(body).await {
-                Ok(completion) => {
+            let error = match self.wire.send(body).await {
+                Ok(response) => {
+                    let choice = self.choice(response, draft).await?;
                     self.quirks.remember(&self.endpoint.model, dialect);
-                    return self.first_choice(completion);
+                    return Ok(choice);
                 }
                 Err(error) => error,
             };
-            dialect = dialect.simpler(asked, is_bounded, &error).ok_or(error)?;
+            dialect = dialect.simpler(asked, is_bounded, draft.is_some(), &error).ok_or(error)?;
         }
+    }
+
+    /// Reads the reply. What arrives piece by piece is shown in the draft meanwhile; an endpoint may
+    /// ignore that a stream was asked for.
+    async fn choice(&self, response: Response, draft: Option<&Draft>) -> Result<Choice, Trouble> {
+        let Some(draft) = draft.filter(|_| is_of_events(&response)) else {
+            return self.first_choice(self.wire.whole(response).await?);
+        };
+        let mut assembled = Assembled::begin(draft);
+        let is_done = self.wire.events(response, |data| assembled.take(&self.wire, data)).await?;
+        assembled.into_choice(&self.wire, is_done)
     }
 
     fn first_choice(&self, completion: Completion) -> Result<Choice, Trouble> {
@@ -133,8 +153,17 @@ struct Body<'a> {
     response_format: Option<ResponseFormat<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     logprobs: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(flatten)]
     extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]
@@ -162,28 +191,19 @@ struct ImageUrl<'a> {
     url: &'a str,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ResponseFormat<'a> {
-    JsonSchema { json_schema: WireSchema<'a> },
-    JsonObject,
-}
-
-#[derive(Serialize)]
-struct WireSchema<'a> {
-    name: &'a str,
-    schema: Cow<'a, Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strict: Option<bool>,
-}
-
-fn body<'a>(endpoint: &'a Endpoint, request: &'a ChatRequest, dialect: Dialect) -> Body<'a> {
+fn body<'a>(
+    endpoint: &'a Endpoint,
+    request: &'a ChatRequest,
+    dialect: Dialect,
+    is_streamed: bool,
+) -> Body<'a> {
     let ours = |field: &str| !endpoint.extra.contains_key(field);
     let sends_temperature = endpoint.send_temperature && dialect.has_temperature();
     let limit = (ours("max_tokens") && ours("max_completion_tokens")).then_some(request.max_tokens);
     let (max_tokens, max_completion_tokens) =
         if dialect.has_max_tokens() { (limit, None) } else { (None, limit) };
     let schema = request.schema.as_ref().filter(|_| ours("response_format"));
+    let has_options = is_streamed && dialect.has_stream_options() && ours("stream_options");
     Body {
         model: &endpoint.model,
         messages: request.messages.iter().map(wire_message).collect(),
@@ -195,6 +215,8 @@ fn body<'a>(endpoint: &'a Endpoint, request: &'a ChatRequest, dialect: Dialect) 
             response_format(schema, structured, dialect.has_bounds())
         }),
         logprobs: (request.logprobs && ours("logprobs")).then_some(true),
+        stream: is_streamed.then_some(true),
+        stream_options: has_options.then_some(StreamOptions { include_usage: true }),
         extra: &endpoint.extra,
     }
 }
@@ -213,56 +235,6 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
             let parts = std::iter::once(Part::Text { text }).chain(images).collect();
             WireMessage { role: "user", content: Content::Parts(parts) }
         }
-    }
-}
-
-/// The fields of a schema that limit lengths: they keep weak models from repeating themselves.
-const BOUNDS: [&str; 2] = ["maxLength", "maxItems"];
-
-fn is_bounded(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => {
-            BOUNDS.iter().any(|bound| fields.contains_key(*bound))
-                || fields.values().any(is_bounded)
-        }
-        Value::Array(items) => items.iter().any(is_bounded),
-        _ => false,
-    }
-}
-
-fn without_bounds(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => {
-            let kept = fields.iter().filter(|(key, _)| !BOUNDS.contains(&key.as_str()));
-            Value::Object(kept.map(|(key, value)| (key.clone(), without_bounds(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(without_bounds).collect()),
-        other => other.clone(),
-    }
-}
-
-/// `strict` only for closed schemas: OpenAI refuses strictness for open ones.
-fn response_format(
-    schema: &Schema,
-    structured: Structured,
-    has_bounds: bool,
-) -> Option<ResponseFormat<'_>> {
-    match structured {
-        Structured::Auto | Structured::JsonSchema => {
-            let closed = schema.schema.get("additionalProperties") == Some(&Value::Bool(false));
-            Some(ResponseFormat::JsonSchema {
-                json_schema: WireSchema {
-                    name: &schema.name,
-                    schema: match has_bounds {
-                        true => Cow::Borrowed(&schema.schema),
-                        false => Cow::Owned(without_bounds(&schema.schema)),
-                    },
-                    strict: closed.then_some(true),
-                },
-            })
-        }
-        Structured::JsonObject => Some(ResponseFormat::JsonObject),
-        Structured::Prompt => None,
     }
 }
 
@@ -316,16 +288,19 @@ struct TokenScore {
     logprob: f32,
 }
 
+impl ReplyContent {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
+}
+
 impl Choice {
     /// Turns a choice into a reply; a refusal or a null content becomes an empty reply.
     fn into_reply(self, request: &ChatRequest) -> ChatReply {
-        let text = match self.message.content {
-            Some(ReplyContent::Text(text)) => text,
-            Some(ReplyContent::Parts(parts)) => {
-                parts.into_iter().filter_map(|part| part.text).collect()
-            }
-            None => String::new(),
-        };
+        let text = self.message.content.map(ReplyContent::into_text).unwrap_or_default();
         let counted = |field| counted(self.usage.as_ref(), field);
         let prompt = counted("prompt_tokens");
         // Gemini counts reasoning tokens only in the total.

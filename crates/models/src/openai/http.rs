@@ -12,6 +12,7 @@ use reqwest::{Client, Response, StatusCode, Url, redirect};
 use serde::de::DeserializeOwned;
 use tracing::debug;
 
+use super::events::EventReader;
 use super::trouble::Trouble;
 use super::{Endpoint, LOCAL, extra, wait};
 use crate::secret::Secret;
@@ -126,14 +127,22 @@ impl Wire {
     /// # Cancel safety
     /// Dropping the future closes the connection; the endpoint may still have done the work.
     pub(super) async fn post<R: DeserializeOwned>(&self, body: Vec<u8>) -> Result<R, Trouble> {
+        let response = self.send(body).await?;
+        self.whole(response).await
+    }
+
+    /// Posts a body and waits for the head of the reply.
+    ///
+    /// # Cancel safety
+    /// As [`Wire::post`].
+    pub(super) async fn send(&self, body: Vec<u8>) -> Result<Response, Trouble> {
         debug!(url = self.url.path(), bytes = body.len(), "asking");
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let response = request.timeout(self.timeout).body(body).send().await;
         let response = response.map_err(|error| self.lost(error))?;
         let status = response.status();
         if status.is_success() {
-            let reply = self.read(response).await?;
-            return self.parse(&reply);
+            return Ok(response);
         }
         let headers = response.headers().clone();
         let mut body = read_error(response).await;
@@ -164,6 +173,43 @@ impl Wire {
         Trouble::status(status, body.as_bytes(), retry_after, &self.secrets)
     }
 
+    /// Reads a reply in one piece.
+    pub(super) async fn whole<R: DeserializeOwned>(
+        &self,
+        response: Response,
+    ) -> Result<R, Trouble> {
+        let reply = self.read(response).await?;
+        self.parse(&reply)
+    }
+
+    /// Passes the data of each server-sent event on as it arrives, up to `[DONE]` or the end of the
+    /// reply. Returns whether `[DONE]` came.
+    pub(super) async fn events(
+        &self,
+        mut response: Response,
+        mut event: impl FnMut(&[u8]) -> Result<(), Trouble> + Send,
+    ) -> Result<bool, Trouble> {
+        let (mut events, mut length) = (EventReader::default(), 0);
+        while let Some(piece) = response.chunk().await.map_err(|error| self.lost(error))? {
+            length += piece.len();
+            if LONGEST_REPLY < length {
+                return Err(Trouble::wrong(format!("is longer than {} MiB", LONGEST_REPLY >> 20)));
+            }
+            for data in events.take(&piece)? {
+                if data.trim_ascii() == b"[DONE]" {
+                    return Ok(true);
+                }
+                event(&data)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// A reply that ended too early, by its own account.
+    pub(super) fn cut(&self, why: &'static str) -> Trouble {
+        Trouble::Cut { origin: self.origin.clone(), source: why.into() }
+    }
+
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, Trouble> {
         let announced = response.content_length().unwrap_or(0) as usize;
         let mut reply = Vec::with_capacity(announced.min(1 << 20));
@@ -179,7 +225,7 @@ impl Wire {
 
     /// A body that ends too early was cut on the way; any other unreadable body breaks the
     /// protocol.
-    fn parse<R: DeserializeOwned>(&self, reply: &[u8]) -> Result<R, Trouble> {
+    pub(super) fn parse<R: DeserializeOwned>(&self, reply: &[u8]) -> Result<R, Trouble> {
         serde_json::from_slice(reply).map_err(|error| {
             if error.is_eof() {
                 Trouble::Cut { origin: self.origin.clone(), source: error.into() }
@@ -199,6 +245,12 @@ impl Wire {
             Trouble::Unreachable { origin, source }
         }
     }
+}
+
+/// Whether a reply comes as server-sent events.
+pub(super) fn is_of_events(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
 }
 
 /// An address in a form that may be shown: without user, password and query.

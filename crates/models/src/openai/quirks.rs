@@ -12,6 +12,18 @@ const NO_JSON_OBJECT: u8 = 1 << 1;
 const NO_MAX_TOKENS: u8 = 1 << 2;
 const NO_TEMPERATURE: u8 = 1 << 3;
 const NO_BOUNDS: u8 = 1 << 4;
+const NO_STREAM_OPTIONS: u8 = 1 << 5;
+const NO_STREAM: u8 = 1 << 6;
+
+const ALL: [u8; 7] = [
+    NO_BOUNDS,
+    NO_SCHEMA,
+    NO_JSON_OBJECT,
+    NO_MAX_TOKENS,
+    NO_TEMPERATURE,
+    NO_STREAM_OPTIONS,
+    NO_STREAM,
+];
 
 /// The refused features so far. The set only grows, so that each quirk costs one refused call per
 /// process (a few if calls run side by side).
@@ -32,7 +44,7 @@ impl Quirks {
     /// named a field only because it repeats the request.
     pub(super) fn remember(&self, model: &str, understood: Dialect) {
         let known = self.0.fetch_or(understood.0, Ordering::Relaxed);
-        for quirk in [NO_BOUNDS, NO_SCHEMA, NO_JSON_OBJECT, NO_MAX_TOKENS, NO_TEMPERATURE] {
+        for quirk in ALL {
             if understood.has(quirk) && known & quirk == 0 {
                 info!(
                     model,
@@ -51,6 +63,7 @@ impl Dialect {
         self,
         asked: Structured,
         is_bounded: bool,
+        is_streamed: bool,
         trouble: &Trouble,
     ) -> Option<Self> {
         // Bounds are not part of a pinned shape: they only keep replies short.
@@ -62,6 +75,10 @@ impl Dialect {
             NO_MAX_TOKENS
         } else if self.has_temperature() && trouble.refuses(names_the_temperature) {
             NO_TEMPERATURE
+        } else if is_streamed && self.has_stream_options() && trouble.refuses(names_the_options) {
+            NO_STREAM_OPTIONS
+        } else if is_streamed && trouble.refuses(names_the_stream) {
+            NO_STREAM
         } else if sends_bounds && trouble.refuses(names_the_shape) {
             NO_BOUNDS
         } else if shaped && trouble.refuses(names_the_shape) {
@@ -98,6 +115,16 @@ impl Dialect {
         !self.has(NO_TEMPERATURE)
     }
 
+    /// Whether to ask for the reply piece by piece.
+    pub(super) fn has_stream(self) -> bool {
+        !self.has(NO_STREAM)
+    }
+
+    /// Whether to ask for the usage at the end of a stream.
+    pub(super) fn has_stream_options(self) -> bool {
+        !self.has(NO_STREAM_OPTIONS)
+    }
+
     fn has(self, quirk: u8) -> bool {
         self.0 & quirk != 0
     }
@@ -114,6 +141,33 @@ fn names_the_temperature(message: &str) -> bool {
     message.contains("temperature") && message.contains("support")
 }
 
+/// `Unrecognized request argument supplied: stream_options`.
+fn names_the_options(message: &str) -> bool {
+    message.contains("stream_options") && refuses_a_field(message)
+}
+
+/// `Streaming is not supported.`
+fn names_the_stream(message: &str) -> bool {
+    message.contains("stream") && refuses_a_field(message)
+}
+
+/// An error that repeats the request contains the names of its fields, but usually none of these
+/// words.
+fn refuses_a_field(message: &str) -> bool {
+    const REFUSALS: [&str; 9] = [
+        "support",
+        "permitted",
+        "allowed",
+        "unknown",
+        "unrecognized",
+        "unexpected",
+        "forbidden",
+        "invalid",
+        "must be false",
+    ];
+    REFUSALS.iter().any(|word| message.contains(word))
+}
+
 fn names_the_shape(message: &str) -> bool {
     ["response_format", "json_schema", "json_object", "json schema", "grammar"]
         .iter()
@@ -126,6 +180,8 @@ fn name(quirk: u8) -> &'static str {
         NO_SCHEMA => "response_format json_schema",
         NO_JSON_OBJECT => "response_format json_object",
         NO_MAX_TOKENS => "max_tokens",
+        NO_STREAM_OPTIONS => "stream_options",
+        NO_STREAM => "stream",
         _ => "temperature",
     }
 }

@@ -1,5 +1,6 @@
 //! Tests the client against every kind of reply that endpoints are known to give.
 
+mod stream;
 mod stub;
 
 use std::error::Error;

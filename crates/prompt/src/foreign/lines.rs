@@ -5,8 +5,8 @@ use super::Placed;
 use super::tokens::plain;
 use pikerag_language::is_invisible;
 
-/// Headings of pikerag's templates, letters and digits only. A test compares them with the
-/// templates.
+/// Headings of pikerag's templates, letters and digits only, those of earlier texts too: kept runs
+/// are replayed with them. A test compares them with the templates.
 pub(super) const HEADINGS: [&str; 73] = [
     "answer",
     "answerssofar",

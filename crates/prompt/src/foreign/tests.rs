@@ -96,7 +96,7 @@ fn the_templates_headings_are_all_known() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if folder.ends_with("prompts") {
+            } else if folder.ends_with("prompts") || folder.ends_with("prompts/earlier") {
                 let template = std::fs::read_to_string(&path).unwrap();
                 let headings = template.lines().filter_map(|line| line.strip_prefix("# "));
                 found.extend(headings.map(folded));

@@ -13,7 +13,8 @@ use super::{Draft, field_named, identified, is_record, read_field};
 const PROMPT: Prompt = Prompt::new(Role::Extract, include_str!("../prompts/records.md"), 2048);
 /// For a question; dates are written in full. Indexing keeps its prompt, so that an interrupted run pays nothing again.
 const FOR_QUESTION: Prompt =
-    Prompt::new(Role::Extract, include_str!("../prompts/collect.md"), 2048);
+    Prompt::new(Role::Extract, include_str!("../prompts/collect.md"), 2048)
+        .with_earlier("records/collect", &[include_str!("../prompts/earlier/collect.1.md")]);
 /// The most records read from one reply.
 const MOST: usize = 200;
 

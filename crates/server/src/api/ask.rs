@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
-use crate::streams::{Happened, Underway, Wanted, answered, broken, sent};
+use crate::streams::{DraftPiece, Drafts, Happened, Underway, Wanted, answered, broken, sent};
 
 /// The result of a question.
 #[derive(Serialize, ToSchema)]
@@ -51,6 +51,9 @@ pub(crate) enum AskEvent {
     Event(Box<RunEvent>),
     /// A model call has begun or ended: the calls that have no reply yet, the oldest first.
     Calls(Vec<OpenCall>),
+    /// A model has written more of the answer, or of its reasons. It is not checked yet; `answer`
+    /// replaces it.
+    Draft(DraftPiece),
     /// The last event of a successful run: the result.
     Answer(Box<Asked>),
     /// The last event of a failed run: why it failed.
@@ -84,8 +87,9 @@ pub(crate) fn asked_of(app: &App, base: &str, came: &AskResponse) -> Asked {
 }
 
 /// Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
-/// of the trace as it happens and the open model `calls` after each change, then `answer` or
-/// `problem`. Closing the connection stops the run.
+/// of the trace as it happens, the open model `calls` after each change and the `draft` of the
+/// answer while a model writes it, then `answer` or `problem`. Closing the connection stops the
+/// run.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
     request_body = AskRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
@@ -101,7 +105,8 @@ pub(crate) async fn ask(
     app.conversation_within(request.earlier.iter().map(|turn| turn.text.len()).sum())?;
     let place = app.admitted(&caller).await?;
     let request = pikerag_engine::standalone(&session, request).await?;
-    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
+    let wanted = Wanted::Ask(request);
+    let underway = Underway::begin(&app, place, session, wanted, drafts(&headers));
     respond(app, base, &headers, underway).await
 }
 
@@ -113,12 +118,21 @@ pub(crate) async fn respond(
     headers: &HeaderMap,
     underway: Underway,
 ) -> Result<Response, Problem> {
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
+    if accepts_events(headers) {
         return Ok(as_it_happens(app, base, underway).into_response());
     }
     let came = answered(*underway.end().await?, Language::English)?;
     Ok(Json(asked_of(&app, &base, &came)).into_response())
+}
+
+/// Drafts are sent in streams alone.
+pub(crate) fn drafts(headers: &HeaderMap) -> Drafts {
+    if accepts_events(headers) { Drafts::Sent } else { Drafts::LeftOut }
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
 }
 
 fn as_it_happens(
@@ -140,6 +154,7 @@ fn as_it_happens(
                     }
                     Some(Happened::Event(event)) => AskEvent::Event(event),
                     Some(Happened::Calls(calls)) => AskEvent::Calls(calls),
+                    Some(Happened::Draft(piece)) => AskEvent::Draft(piece),
                     Some(Happened::Ended(came)) => {
                         let last = match came.and_then(|came| answered(*came, Language::English)) {
                             Ok(came) => AskEvent::Answer(Box::new(asked_of(&app, &base, &came))),

@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 
-use super::ask::{AskEvent, Asked, respond};
+use super::ask::{AskEvent, Asked, drafts, respond};
 use crate::app::{App, Caller};
 use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem, Query, without_places};
-use crate::streams::{Underway, Wanted};
+use crate::streams::{Drafts, Underway, Wanted};
 
 /// How many runs to list, and how fully.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -92,7 +92,7 @@ pub(crate) async fn replay(
 ) -> Result<Response, Problem> {
     let session = app.base(&caller, &base)?;
     let place = app.admitted(&caller).await?;
-    let underway = Underway::begin(&app, place, session, Wanted::Replay(run));
+    let underway = Underway::begin(&app, place, session, Wanted::Replay(run), Drafts::LeftOut);
     respond(app, base, &headers, underway).await
 }
 
@@ -112,7 +112,7 @@ pub(crate) async fn fork(
     app.within(&[&json!(fork.change).to_string()], &[])?;
     let place = app.admitted(&caller).await?;
     let fork = Wanted::Fork(ForkRequest { run, ..fork });
-    let underway = Underway::begin(&app, place, session, fork);
+    let underway = Underway::begin(&app, place, session, fork, drafts(&headers));
     respond(app, base, &headers, underway).await
 }
 

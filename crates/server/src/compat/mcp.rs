@@ -28,7 +28,7 @@ use crate::api::look::no_such;
 use crate::api::search::found;
 use crate::app::{App, Caller};
 use crate::problem::Problem;
-use crate::streams::{Underway, Wanted, answered, broken};
+use crate::streams::{Drafts, Underway, Wanted, answered, broken};
 
 /// The number of sources in one list.
 const PAGE: usize = 100;
@@ -93,7 +93,8 @@ impl Mcp {
         self.app.within(&[&request.question], &request.filter.conditions)?;
         let place = self.app.admitted(caller).await?;
         let language = Language::of(&request.question);
-        let underway = Underway::begin(&self.app, place, session, Wanted::Ask(request));
+        let underway =
+            Underway::begin(&self.app, place, session, Wanted::Ask(request), Drafts::LeftOut);
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let mut links = Vec::new();

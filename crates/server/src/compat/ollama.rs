@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::chat::{Asked, Message, asked, models, named, shown};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
-use crate::streams::{Underway, Wanted, answered, broken};
+use crate::streams::{Drafts, Underway, Wanted, answered, broken};
 use pikerag_engine::narrate::Language;
 
 /// The protocol version that clients check.
@@ -103,7 +103,7 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
+    let underway = Underway::begin(&app, place, session, Wanted::Ask(request), Drafts::LeftOut);
     let answer = async move {
         let came = answered(*underway.end().await?, language)?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;

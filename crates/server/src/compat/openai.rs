@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::{Asked, Message, asked, models as model_names, named, shown};
-use super::words::line;
+use super::words::{DraftWords, line};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
-use crate::streams::{Happened, Underway, Wanted, answered, broken};
+use crate::streams::{Drafts, Happened, Underway, Wanted, answered, broken};
 
 /// The request that a chat program sends; other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -37,7 +37,7 @@ pub(crate) struct ChatBody {
 }
 
 /// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
-/// as it happens. The checked answer comes last, with a `source` event for each citation, as Open
+/// as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
 /// WebUI reads them.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
     responses((status = 200, body = Value), (status = 400, body = Value)))]
@@ -88,7 +88,8 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
         }
     };
     let language = Language::of(&request.question);
-    let underway = Underway::begin(&app, place, session, Wanted::Ask(request));
+    let drafts = if body.stream { Drafts::Sent } else { Drafts::LeftOut };
+    let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
     if body.stream {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
         return Ok(streamed(app, base, head, (with_usage, language), underway).into_response());
@@ -189,6 +190,7 @@ fn streamed(
         language,
         id: "run".to_owned(),
         waiting: Vec::new(),
+        draft: DraftWords::default(),
         underway: Some(underway),
     };
     let events = stream::unfold(state, |mut state| async move {
@@ -207,6 +209,7 @@ struct Streaming {
     id: String,
     /// The lines to send before anything else, the next one last.
     waiting: Vec<String>,
+    draft: DraftWords,
     underway: Option<Underway>,
 }
 
@@ -229,11 +232,16 @@ impl Streaming {
                 Some(Happened::Began(_) | Happened::Calls(_)) => continue,
                 Some(Happened::Event(event)) => match line(&event, self.language) {
                     Some(line) => {
-                        let delta = json!({"reasoning_content": format!("{line}\n")});
-                        vec![self.head.delta(&self.id, &delta).to_string()]
+                        let end = self.draft.end();
+                        self.reasoning(&format!("{end}{line}\n"))
                     }
                     None => continue,
                 },
+                // Content cannot be taken back, so only the checked answer is content.
+                Some(Happened::Draft(piece)) => {
+                    let words = self.draft.next(&piece, self.language);
+                    self.reasoning(&words)
+                }
                 Some(Happened::Ended(came)) => {
                     self.underway = None;
                     self.last(came.and_then(|came| answered(*came, self.language)))
@@ -245,6 +253,14 @@ impl Streaming {
             };
             self.waiting = chunks.into_iter().rev().collect();
         }
+    }
+
+    /// A chunk that reports a step; none without words.
+    fn reasoning(&self, words: &str) -> Vec<String> {
+        if words.is_empty() {
+            return Vec::new();
+        }
+        vec![self.head.delta(&self.id, &json!({ "reasoning_content": words })).to_string()]
     }
 
     /// The last lines of a stream.

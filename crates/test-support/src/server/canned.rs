@@ -15,8 +15,16 @@ pub enum Canned {
     Reply(u16, &'static str, String),
     /// HTTP 200 with a body shorter than its announced length; then the connection is cut.
     Cut(&'static str),
+    /// HTTP 200 with server-sent events, written in these pieces; then the connection ends.
+    Events(Vec<String>),
     /// No reply, however long the client waits.
     Silence,
+}
+
+/// A stream with an event for each of `data`.
+#[must_use]
+pub fn events(data: &[&str]) -> Canned {
+    Canned::Events(data.iter().map(|data| format!("data: {data}\n\n")).collect())
 }
 
 /// HTTP 200 with JSON.
@@ -66,6 +74,14 @@ impl Server {
                 Canned::Cut(body) => {
                     let head = "HTTP/1.1 200 As said\r\ncontent-length: 1000\r\n\r\n";
                     writer.write_all(format!("{head}{body}").as_bytes())?;
+                    Ok(false)
+                }
+                Canned::Events(pieces) => {
+                    writer.write_all(http::EVENTS.as_bytes())?;
+                    for piece in pieces {
+                        writer.write_all(piece.as_bytes())?;
+                        writer.flush()?;
+                    }
                     Ok(false)
                 }
                 Canned::Silence => {

@@ -181,6 +181,11 @@ impl Drawn {
         self.0.map(|fault| format!("{fault:?}"))
     }
 
+    /// Whether the reply is sent as it is, at once.
+    pub(super) fn is_delivered(self) -> bool {
+        matches!(self.0, None | Some(Fault::Malformed(_)))
+    }
+
     /// Whether the client gets a readable reply, and pays for it.
     pub(super) fn is_answered(self) -> bool {
         matches!(

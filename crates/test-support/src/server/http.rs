@@ -88,6 +88,10 @@ fn read(reader: &mut impl BufRead) -> Result<Option<Request>> {
     Ok(Some(Request { path, head, body }))
 }
 
+/// The head of a stream of events, which lasts until the connection ends.
+pub(super) const EVENTS: &str =
+    "HTTP/1.1 200 As said\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
 /// A reply.
 pub(super) struct Response {
     pub(super) status: u16,

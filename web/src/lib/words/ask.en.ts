@@ -87,6 +87,7 @@ export const en = {
   },
   run: {
     running: "Working on it…",
+    drafts: { reasons: "Reasons so far, not checked yet", answer: "Draft, not checked yet" } satisfies Record<Schemas["DraftPart"], string>,
     tasks: {
       atomize: "writes atomic questions", propose: "proposes sub-questions", select: "chooses a candidate", answer: "writes the answer", judge: "judges an answer",
       summarize: "writes a summary", tag: "finds tags", describe: "describes a picture", classify: "finds the class of the question", know: "checks its own knowledge",

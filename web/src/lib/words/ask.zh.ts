@@ -130,6 +130,7 @@ export const zh: typeof en = {
   },
   run: {
     running: "正在处理…",
+    drafts: { reasons: "目前的理由，尚未核对", answer: "草稿，尚未核对" },
     tasks: {
       atomize: "编写原子问题", propose: "提出子问题", select: "选择候选", answer: "撰写回答", judge: "评判回答",
       summarize: "撰写摘要", tag: "确定标签", describe: "描述图片", classify: "判断问题的类别", know: "检查自身知识",

@@ -9,10 +9,8 @@ export const en = {
   models: {
     chat: "Language models",
     none: "No language model is set",
-    noneText: "You can ask questions without one: answers then quote their evidence. A model gives better answers, and some methods need one. Two ways to set one:",
-    onThisMachine: "On this machine, with Ollama",
-    overTheNet: "From a provider with the OpenAI protocol",
-    orFile: "Or set it in pikerag.toml, under [chat]. The server reads its settings at start.",
+    noneText: "You can ask questions without one: answers then quote their evidence. A model gives better answers, and some methods need one. Choose one below.",
+    orFile: "Or set it in pikerag.toml, under [chat], or by variables such as OPENAI_MODEL.",
     documents: "See docs/reference/settings.md, which comes with the program.",
     offline: "Offline: no language model and no network is used, whatever the other settings are.",
     replay: "Replay: every model call is answered from the ledger; no call is made.",
@@ -121,7 +119,7 @@ export const en = {
     scopeTexts: {
       read: "Search, ask, look at documents.",
       write: "The same, and add and delete documents, verify answers.",
-      admin: "The same, and forget documents, export, see settings, manage keys.",
+      admin: "The same, and forget documents, export, see settings, choose models, manage keys.",
     } satisfies Record<Schemas["Scope"], string> as Record<string, string>,
     bases: "Bases",
     allBases: "All bases",

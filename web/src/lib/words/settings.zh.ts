@@ -9,10 +9,8 @@ export const zh: typeof en = {
   models: {
     chat: "语言模型",
     none: "未设置语言模型",
-    noneText: "仍然可以提问：回答会摘录证据原文。有了模型，回答会更好，有些方法也需要模型。可以这样设置：",
-    onThisMachine: "在本机使用 Ollama",
-    overTheNet: "使用兼容 OpenAI 接口的服务商",
-    orFile: "也可以写在 pikerag.toml 的 [chat] 下。服务器启动时读取设置。",
+    noneText: "仍然可以提问：回答会摘录证据原文。有了模型，回答会更好，有些方法也需要模型。请在下面选择。",
+    orFile: "也可以写在 pikerag.toml 的 [chat] 下，或用 OPENAI_MODEL 等环境变量设置。",
     documents: "详见随程序附带的 docs/reference/settings.md。",
     offline: "离线：无论其他设置如何，都不使用语言模型和网络。",
     replay: "重放：所有模型调用都由调用账本回答，不发出任何调用。",
@@ -121,7 +119,7 @@ export const zh: typeof en = {
     scopeTexts: {
       read: "检索、提问、查看。",
       write: "除以上外，还可以添加和删除文档、核实回答。",
-      admin: "除以上外，还可以彻底删除文档、导出、查看设置和管理密钥。",
+      admin: "除以上外，还可以彻底删除文档、导出、查看设置、选择模型和管理密钥。",
     },
     bases: "知识库",
     allBases: "所有知识库",

@@ -102,6 +102,7 @@ async fn timed(model: &dyn ChatModel, lines: usize) -> Result<Timed, ModelError>
         temperature: 0.0,
         max_tokens: REPLY_TOKENS,
         schema: None,
+        prompt: None,
         sample: 0,
         logprobs: false,
         origin: CallOrigin::default(),

@@ -15,7 +15,8 @@ use super::{Params, own_words};
 use crate::ports::SolveError;
 use crate::run::Run;
 
-const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/critique.md"), 900);
+const JUDGE: Prompt = Prompt::new(Role::Grade, include_str!("../../prompts/critique.md"), 900)
+    .with_earlier("methods/critique", &[include_str!("../../prompts/earlier/critique.1.md")]);
 
 /// An agent's judgement on another agent's idea.
 #[derive(Clone, Debug, PartialEq)]

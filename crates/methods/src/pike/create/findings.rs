@@ -14,7 +14,10 @@ use crate::ports::SolveError;
 use crate::run::Run;
 
 const ASK: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/agent_questions.md"), 300);
+    Prompt::new(Role::Reason, include_str!("../../prompts/agent_questions.md"), 300).with_earlier(
+        "methods/agent_questions",
+        &[include_str!("../../prompts/earlier/agent_questions.1.md")],
+    );
 /// The depth of the questions: below that of the agent's own search.
 const DEPTH: usize = 2;
 

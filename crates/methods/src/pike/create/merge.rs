@@ -21,7 +21,9 @@ use super::rounds::ranked;
 use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048);
+const PROMPT: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/coordinate.md"), 2048)
+    .with_earlier("methods/coordinate", &[include_str!("../../prompts/earlier/coordinate.1.md")])
+    .answering_after("why");
 /// Ideas of an answer, at most.
 const IDEAS: usize = 8;
 /// The share of common terms from which on two ideas are one.
@@ -130,7 +132,7 @@ async fn asked(
     thoughts: &[Thought],
     judged: &[Judgement],
 ) -> Result<Option<MergeReply>, SolveError> {
-    let mut lines = Vec::new();
+    let (mut lines, mut objected) = (Vec::new(), Vec::new());
     for (at, thought) in thoughts.iter().enumerate() {
         let name = perspectives
             .get(thought.perspective)
@@ -153,11 +155,21 @@ async fn asked(
             let _ =
                 write!(line, "{JUDGED} fit {fit}; feasibility {feasibility}; novelty {novelty}]");
         }
+        objected.push(line.clone());
+        let against =
+            judged.iter().filter(|one| one.thought == at && !one.against.trim().is_empty());
+        objected.extend(against.map(|one| format!("   - against it: {}", one_line(&one.against))));
         lines.push(line);
     }
     let (ideas, asked) = (quiet_headings(&lines.join("\n")), quiet_headings(&question.text));
-    let form = how_to_answer_alone(question);
-    let inputs = [("form", form.as_ref()), ("ideas", ideas.as_str()), ("question", asked.as_str())];
+    let (objected, form) = (quiet_headings(&objected.join("\n")), how_to_answer_alone(question));
+    let inputs = [
+        ("form", form.as_ref()),
+        // Earlier texts of the prompt take the ideas without the objections.
+        ("ideas", ideas.as_str()),
+        ("objected", objected.as_str()),
+        ("question", asked.as_str()),
+    ];
     run.ask::<MergeReply>(ports, &PROMPT, &inputs).await
 }
 

@@ -9,7 +9,10 @@ use crate::ports::{Perspective, Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600);
+    Prompt::new(Role::Reason, include_str!("../../prompts/perspectives.md"), 600).with_earlier(
+        "methods/perspectives",
+        &[include_str!("../../prompts/earlier/perspectives.1.md")],
+    );
 /// General perspectives, for the agents to which a model's reply gives none.
 const USUAL: [(&str, &str); 8] = [
     ("people who do the work", "what they need, what hinders them, what they would do otherwise"),
@@ -32,7 +35,8 @@ fn named(name: &str, about: &str) -> Perspective {
     Perspective { name: name.to_owned(), about: about.to_owned(), model: None }
 }
 
-/// As many perspectives as there are agents, fewer where fewer are configured.
+/// As many perspectives as there are agents, fewer where fewer are configured. A model that chooses them sees what the
+/// base offers.
 ///
 /// # Errors
 /// The call failed.
@@ -41,13 +45,19 @@ pub(super) async fn choose(
     run: &mut Run,
     question: &Question,
     params: Params,
+    offers: &str,
 ) -> Result<Vec<Perspective>, SolveError> {
     let count = params.agents.get();
     let mut chosen: Vec<Perspective> =
         ports.models.perspectives.iter().take(count).cloned().collect();
     if chosen.is_empty() {
         let (asked, number) = (quiet_headings(&question.text), count.to_string());
-        let inputs = [("number", number.as_str()), ("question", asked.as_str())];
+        let offers = quiet_headings(offers);
+        let inputs = [
+            ("number", number.as_str()),
+            ("offers", offers.as_str()),
+            ("question", asked.as_str()),
+        ];
         let reply = run.ask::<PerspectivesReply>(ports, &PROMPT, &inputs).await?;
         chosen = reply.map(|reply| reply.0).unwrap_or_default();
         for (name, about) in USUAL {

@@ -16,7 +16,8 @@ use super::{Params, own_words};
 use crate::ports::SolveError;
 use crate::run::Run;
 
-const REVISE: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/revise.md"), 1200);
+const REVISE: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/revise.md"), 1200)
+    .with_earlier("methods/revise", &[include_str!("../../prompts/earlier/revise.1.md")]);
 
 /// An agent's decision on one of its ideas.
 pub(super) enum Revision {

@@ -20,8 +20,9 @@ use crate::ports::{Ports, SolveError};
 use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
-const THINK: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/ideas.md"), 1200).at(0.7);
+const THINK: Prompt = Prompt::new(Role::Reason, include_str!("../../prompts/ideas.md"), 1200)
+    .with_earlier("methods/ideas", &[include_str!("../../prompts/earlier/ideas.1.md")])
+    .at(0.7);
 /// Chunks that an agent finds, at most.
 const FOUND: usize = 8;
 /// Ideas of one agent, at most.

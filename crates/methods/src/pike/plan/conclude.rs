@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 };
 use pikerag_narrate::Language;
 use pikerag_prompt::{Prompt, Reply, Unreadable, at_most, object, quiet_headings, shape, text};
-use pikerag_reason::{how_to_answer_alone, missing_in};
+use pikerag_reason::{answer_in, how_to_answer_alone, missing_in};
 use serde_json::json;
 
 use super::Done;
@@ -18,7 +18,12 @@ use crate::recall::numbers;
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200);
+    Prompt::new(Role::Answer, include_str!("../../prompts/plan_result.md"), 1200)
+        .with_earlier(
+            "methods/plan_result",
+            &[include_str!("../../prompts/earlier/plan_result.1.md")],
+        )
+        .answering_after("rationale");
 
 /// The answer of a plan whose steps are done; at least one has a result.
 ///
@@ -103,6 +108,10 @@ async fn worded(
     let Some(reply) = run.ask::<ResultReply>(ports, &PROMPT, &inputs).await? else {
         return Ok(None);
     };
+    if reply.answer.trim().is_empty() {
+        // The results of the steps stay the answer.
+        return Ok(None);
+    }
     let given: Vec<&str> = done
         .iter()
         .flat_map(|step| [&step.asked, &step.result, &step.answer.text, &step.answer.rationale])
@@ -217,7 +226,7 @@ impl Reply for ResultReply {
     fn read(reply: &str) -> Result<Self, Unreadable> {
         let object = object(reply, &["answer"])?;
         Ok(Self {
-            answer: text(&object, "answer")?,
+            answer: answer_in(&object)?,
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
         })

@@ -12,7 +12,8 @@ use super::Step;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../../prompts/plan.md"), 1200);
+const PROMPT: Prompt = Prompt::new(Role::Decompose, include_str!("../../prompts/plan.md"), 1200)
+    .with_earlier("methods/plan", &[include_str!("../../prompts/earlier/plan.1.md")]);
 /// Characters of a question, and of a result in a prompt.
 const LONGEST: usize = 600;
 

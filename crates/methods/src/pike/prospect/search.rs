@@ -14,7 +14,10 @@ use crate::retrieval::{RetrievalParams, retrieve};
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Reason, include_str!("../../prompts/prospect_queries.md"), 200);
+    Prompt::new(Role::Reason, include_str!("../../prompts/prospect_queries.md"), 200).with_earlier(
+        "methods/prospect_queries",
+        &[include_str!("../../prompts/earlier/prospect_queries.1.md")],
+    );
 /// Chunks for the question, and for each further query.
 const FOUND: usize = 6;
 const FOR_EACH: usize = 4;

@@ -27,7 +27,10 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 static PROMPT: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../../prompts/query_series.md"), 500);
+    Prompt::new(Role::Decompose, include_str!("../../prompts/query_series.md"), 500).with_earlier(
+        "methods/query_series",
+        &[include_str!("../../prompts/earlier/query_series.1.md")],
+    );
 /// Groups of which each gets a forecast of its own.
 const GROUPS: usize = 20;
 

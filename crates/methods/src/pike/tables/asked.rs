@@ -13,7 +13,10 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 static PROMPT: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500);
+    Prompt::new(Role::Decompose, include_str!("../../prompts/query_tables.md"), 500).with_earlier(
+        "methods/query_tables",
+        &[include_str!("../../prompts/earlier/query_tables.1.md")],
+    );
 /// Statements for one question: the second one with what is wrong with the first.
 const TRIES: usize = 2;
 /// The budget of tables that are shown. A model may use each of them, and sees those that it used in full

@@ -20,7 +20,11 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 const PROMPT: Prompt =
-    Prompt::new(Role::Decompose, include_str!("../../prompts/choose_reading.md"), 300);
+    Prompt::new(Role::Decompose, include_str!("../../prompts/choose_reading.md"), 300)
+        .with_earlier(
+            "methods/choose_reading",
+            &[include_str!("../../prompts/earlier/choose_reading.1.md")],
+        );
 
 /// Factors between a number of a question and that of a plan: percent, thousands, 万, millions, 亿, billions.
 const SCALES: [f64; 7] = [1.0, 1e-2, 1e3, 1e4, 1e6, 1e8, 1e9];

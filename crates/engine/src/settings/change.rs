@@ -1,0 +1,328 @@
+//! Changes the chat model in the text of a settings file. A key stays with the address that it was
+//! given for.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use pikerag_models::Secret;
+use pikerag_models::openai::LOCAL;
+
+use super::edit::replaced_chat;
+use super::endpoints::chat;
+use super::file::{ChatTable, EmbedKind, SettingsFile};
+use super::keys::{OPENAI, fill_in, same};
+use super::parse::parse;
+use super::providers::PROVIDERS;
+use super::{ChatSettings, Environment, SettingsError, TEMPLATE, trust};
+
+/// The chat model to use for all roles without one of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChatChoice {
+    /// `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment.
+    pub model: String,
+    /// The address of the endpoint; `None` for `OpenAI`'s. A model that pikerag serves has none.
+    pub base_url: Option<String>,
+    /// A new key. `None` keeps the key of the file if the address stays the same. At the address of
+    /// a known provider it selects the variable of that provider. Other variables are never
+    /// selected: their values could be keys for other services.
+    pub api_key: Option<Secret>,
+    /// The version of Azure's protocol; `None` keeps that of the file if the address stays the same.
+    pub azure_api_version: Option<String>,
+}
+
+impl ChatChoice {
+    /// The name of the model, without its beginning, if pikerag serves it itself.
+    pub fn local_name(&self) -> Option<&str> {
+        self.model.strip_prefix(LOCAL)
+    }
+
+    /// The address of the endpoint; `None` for a model that pikerag serves.
+    pub(crate) fn address(&self) -> Option<&str> {
+        match self.local_name() {
+            Some(_) => None,
+            None => Some(self.base_url.as_deref().unwrap_or(OPENAI)),
+        }
+    }
+
+    /// The first setting whose value is no single line of TOML.
+    pub(crate) fn bad_value(&self) -> Option<&'static str> {
+        let is_bad = |value: &str| {
+            let is_bad = |c: char| matches!(c, '"' | '\\') || c.is_control();
+            value.trim().is_empty() || value.contains(is_bad)
+        };
+        let values = [
+            ("model", Some(self.model.as_str())),
+            ("base_url", self.base_url.as_deref()),
+            ("api_key", self.api_key.as_ref().map(Secret::expose)),
+            ("azure_api_version", self.azure_api_version.as_deref()),
+        ];
+        let mut bad = values.iter().filter(|(_, value)| value.is_some_and(is_bad));
+        bad.next().map(|(name, _)| *name)
+    }
+}
+
+/// A settings file that may be changed: it is trusted, or the user named it, or it is missing.
+pub(crate) struct ChangeableFile {
+    /// Its text; the template if it is missing.
+    pub(crate) text: String,
+    /// Whether there is no such file yet.
+    pub(crate) is_new: bool,
+    file: SettingsFile,
+}
+
+/// The text with another chat model.
+pub(crate) struct ChangedText {
+    pub(crate) text: String,
+    /// The variable that must hold the key and is not set.
+    pub(crate) needs_key: Option<&'static str>,
+}
+
+impl ChangeableFile {
+    /// Reads a settings file for a change. `is_named`: the user named it, so it needs no trust.
+    ///
+    /// # Errors
+    /// The file cannot be read or is not trusted, or trust cannot be stored.
+    pub(crate) fn read(
+        path: &Path,
+        is_named: bool,
+        environment: &Environment,
+    ) -> Result<Self, SettingsError> {
+        let (text, is_new) = match fs::read_to_string(path) {
+            Ok(text) => (text, false),
+            Err(error) if !is_named && error.kind() == ErrorKind::NotFound => {
+                (TEMPLATE.to_owned(), true)
+            }
+            Err(source) => {
+                return Err(SettingsError::Unreadable { path: path.to_owned(), source });
+            }
+        };
+        let file = parse(path, &text)?;
+        if !is_named {
+            // The text may have changed since the program read it.
+            if !is_new {
+                trust::check(path, &text, &file, environment)?;
+            }
+            trust::state(environment).ok_or(SettingsError::NoStateFolder)?;
+        }
+        Ok(Self { text, is_new, file })
+    }
+
+    /// The settings that the file gives for its present address, and that would go to the address
+    /// of this choice, too.
+    pub(crate) fn settings_of_old_address(&self, choice: &ChatChoice) -> Vec<String> {
+        if choice.address().is_none_or(|address| self.is_at(address)) {
+            return Vec::new();
+        }
+        let mut names = Vec::new();
+        let own = &self.file.chat;
+        let further =
+            [("chat.headers", own.headers.is_empty()), ("chat.extra", own.extra.is_empty())];
+        names.extend(further.iter().filter(|(_, none)| !none).map(|(name, _)| (*name).to_owned()));
+        let roles = self.file.roles.iter().map(|(role, table)| (format!("roles.{role}"), table));
+        let perspectives = self.file.perspectives.iter();
+        let perspectives = perspectives.map(|own| ("perspectives.chat".to_owned(), &own.chat));
+        for (name, table) in roles.chain(perspectives) {
+            if table.base_url.is_none() && (has_key(table) || !table.headers.is_empty()) {
+                names.push(name);
+            }
+        }
+        let embed = &self.file.embed;
+        let is_endpoint = embed.model.is_some() || embed.kind == EmbedKind::OpenAi;
+        if embed.base_url.is_none() && is_endpoint {
+            names.push("embed".to_owned());
+        }
+        names
+    }
+
+    /// The text with this choice; `None` if its form does not allow that.
+    pub(crate) fn with(
+        &self,
+        path: &Path,
+        choice: &ChatChoice,
+        environment: &Environment,
+    ) -> Option<ChangedText> {
+        let mut values = vec![("model", choice.model.as_str())];
+        let (mut absent, mut needs_key) = (Vec::new(), None);
+        if let Some(address) = choice.address() {
+            let stays = self.is_at(address);
+            values.insert(0, ("base_url", address));
+            match &choice.azure_api_version {
+                Some(version) => values.push(("azure_api_version", version.as_str())),
+                None if stays => {}
+                None => absent.push("azure_api_version"),
+            }
+            match (&choice.api_key, variable_of(address)) {
+                (Some(key), _) => {
+                    values.push(("api_key", key.expose()));
+                    absent.push("api_key_env");
+                }
+                (None, _) if stays && has_key(&self.file.chat) => {}
+                (None, Some(variable)) => {
+                    values.push(("api_key_env", variable));
+                    absent.push("api_key");
+                    needs_key = environment.get(variable).is_none().then_some(variable);
+                }
+                (None, None) => absent.extend(["api_key", "api_key_env"]),
+            }
+        }
+        let text = replaced_chat(path, &self.text, &values, &absent)?;
+        Some(ChangedText { text, needs_key })
+    }
+
+    /// Whether `[chat]` of the file has this address.
+    fn is_at(&self, address: &str) -> bool {
+        same(self.file.chat.base_url.as_deref().unwrap_or(OPENAI), address)
+    }
+}
+
+fn has_key(table: &ChatTable) -> bool {
+    table.api_key.is_some() || table.api_key_env.is_some()
+}
+
+/// The variable with the key for the address of a known provider. An address with a placeholder
+/// names none, because somebody else may own the real one.
+fn variable_of(address: &str) -> Option<&'static str> {
+    let mut fixed = PROVIDERS.iter().filter(|provider| provider.placeholders.is_empty());
+    fixed.find(|provider| same(provider.base_url, address))?.api_key_env
+}
+
+/// The endpoint of `[chat]` in a text, with the key that would be sent.
+///
+/// # Errors
+/// The text is no settings file.
+pub(crate) fn chat_of(
+    path: &Path,
+    text: &str,
+    environment: &Environment,
+) -> Result<ChatSettings, SettingsError> {
+    let mut file = parse(path, text)?;
+    fill_in(&mut file, environment);
+    Ok(chat(&file.chat.over(&file.chat)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: &str =
+        "[chat]\nbase_url = \"http://own/v1\"\nmodel = \"m\"\napi_key = \"own-key\"\n";
+
+    fn choice(base_url: &str, api_key: Option<&str>) -> ChatChoice {
+        ChatChoice {
+            model: "n".to_owned(),
+            base_url: Some(base_url.to_owned()),
+            api_key: api_key.map(Secret::new),
+            azure_api_version: None,
+        }
+    }
+
+    fn file(text: &str) -> ChangeableFile {
+        let file = parse(Path::new("pikerag.toml"), text).unwrap();
+        ChangeableFile { text: text.to_owned(), is_new: false, file }
+    }
+
+    /// The address that a request goes to after the change, its key, and the missing variable.
+    fn changed(text: &str, choice: &ChatChoice, variables: &[(&str, &str)]) -> String {
+        let (path, environment) =
+            (Path::new("pikerag.toml"), variables.iter().copied().collect::<Environment>());
+        let changed = file(text).with(path, choice, &environment).unwrap();
+        let endpoint = chat_of(path, &changed.text, &environment).unwrap().endpoint;
+        let key = endpoint.api_key.as_ref().map_or("none", Secret::expose);
+        let missing = changed.needs_key.unwrap_or("nothing");
+        format!("{} {} {key}, missing {missing}", endpoint.base_url, endpoint.model)
+    }
+
+    #[test]
+    fn a_key_never_goes_to_another_address() {
+        let deepseek = "https://api.deepseek.com";
+        let variables = [("DEEPSEEK_API_KEY", "environments"), ("SECRET", "other")];
+        let named = OWN.replace("api_key = \"own-key\"", "api_key_env = \"SECRET\"");
+        let lines = [
+            changed(OWN, &choice("http://own/v1/", None), &[]),
+            changed(OWN, &choice("http://own/v1", Some("new-key")), &[]),
+            changed(OWN, &choice("http://there/v1", None), &variables),
+            changed(OWN, &choice("http://there/v1", Some("new-key")), &variables),
+            changed(&named, &choice("http://there/v1", None), &variables),
+            changed(&named, &choice("http://own/v1", None), &variables),
+            changed(OWN, &choice(deepseek, None), &variables),
+            changed(OWN, &choice(deepseek, None), &[]),
+            changed(OWN, &choice(deepseek, Some("new-key")), &variables),
+            changed(TEMPLATE, &choice(deepseek, None), &variables),
+            changed(
+                "",
+                &choice("https://x.openai.azure.com", None),
+                &[("AZURE_OPENAI_API_KEY", "k")],
+            ),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"
+        http://own/v1/ n own-key, missing nothing
+        http://own/v1 n new-key, missing nothing
+        http://there/v1 n none, missing nothing
+        http://there/v1 n new-key, missing nothing
+        http://there/v1 n none, missing nothing
+        http://own/v1 n other, missing nothing
+        https://api.deepseek.com n environments, missing nothing
+        https://api.deepseek.com n none, missing DEEPSEEK_API_KEY
+        https://api.deepseek.com n new-key, missing nothing
+        https://api.deepseek.com n environments, missing nothing
+        https://x.openai.azure.com n none, missing nothing
+        ");
+    }
+
+    #[test]
+    fn settings_of_the_old_address_are_found() {
+        let found = |text: &str| {
+            let text = format!("{OWN}{text}");
+            file(&text).settings_of_old_address(&choice("http://there/v1", None)).join(", ")
+        };
+        assert_eq!(found(""), "");
+        assert_eq!(found("[chat.headers]\nx = \"k\"\n"), "chat.headers");
+        assert_eq!(found("extra = { seed = 7 }\n"), "chat.extra");
+        assert_eq!(found("[roles.answer]\nmodel = \"n\"\n"), "");
+        assert_eq!(found("[roles.answer]\napi_key = \"k\"\n"), "roles.answer");
+        let own = "[roles.answer]\napi_key = \"k\"\nbase_url = \"http://a/v1\"\n";
+        assert_eq!(found(own), "");
+        assert_eq!(found("[embed]\nmodel = \"e\"\n"), "embed");
+        let stays = file(&format!("{OWN}[chat.headers]\nx = \"k\"\n"));
+        assert!(stays.settings_of_old_address(&choice("http://own/v1", None)).is_empty());
+        let local = ChatChoice { model: "local:m".to_owned(), ..ChatChoice::default() };
+        assert!(stays.settings_of_old_address(&local).is_empty());
+    }
+
+    #[test]
+    fn a_local_model_changes_the_model_only() {
+        let local = ChatChoice { model: "local:m".to_owned(), ..ChatChoice::default() };
+        let environment = Environment::default();
+        let changed = file(OWN).with(Path::new("pikerag.toml"), &local, &environment).unwrap();
+        assert_eq!(changed.text, OWN.replace("\"m\"", "\"local:m\""));
+    }
+
+    #[test]
+    fn values_that_break_the_line_are_named() {
+        assert_eq!(choice("http://own/v1", Some("key")).bad_value(), None);
+        assert_eq!(choice("http://own\"", None).bad_value(), Some("base_url"));
+        assert_eq!(choice("http://own", Some("a\nb")).bad_value(), Some("api_key"));
+        assert_eq!(ChatChoice::default().bad_value(), Some("model"));
+    }
+
+    #[test]
+    fn a_found_file_must_be_trusted_as_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("pikerag.toml");
+        let state = home.path().to_str().unwrap();
+        let environment: Environment = [("XDG_STATE_HOME", state)].into_iter().collect();
+        let read = |is_named| ChangeableFile::read(&path, is_named, &environment);
+        assert!(read(false).unwrap().is_new);
+        assert!(matches!(read(true).err(), Some(SettingsError::Unreadable { .. })));
+        std::fs::write(&path, OWN).unwrap();
+        assert!(matches!(read(false).err(), Some(SettingsError::Untrusted { .. })));
+        assert!(!read(true).unwrap().is_new);
+        trust(&path, &environment).unwrap();
+        assert!(!read(false).unwrap().is_new);
+        let without = Environment::default();
+        std::fs::write(&path, "").unwrap();
+        let refused = ChangeableFile::read(&path, false, &without).err();
+        assert!(matches!(refused, Some(SettingsError::NoStateFolder)));
+    }
+}

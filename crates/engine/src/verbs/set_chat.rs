@@ -1,0 +1,266 @@
+//! Sets the chat model in the settings file of a running program, and reads the settings again.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use crate::change_error::ChangeChatError;
+use crate::engine::Session;
+use crate::local_error::LocalModelError;
+use crate::local_models::find_model;
+use crate::settings::{
+    ChangeableFile, ChatChoice, ChatSettings, Environment, Settings, SettingsError, chat_of,
+    overriding_variable, trust,
+};
+
+/// The settings file that the program was started with.
+#[derive(Clone, Copy)]
+pub struct SettingsPlace<'a> {
+    /// Its path; it need not exist.
+    pub path: &'a Path,
+    /// Whether the user named it, so that it needs no trust.
+    pub is_named: bool,
+    /// The environment, which knows where trust is kept and which keys there are.
+    pub environment: &'a Environment,
+}
+
+/// Reads the settings as at the start of the program.
+pub type ReadAgain<'a> = &'a dyn Fn() -> Result<Settings, SettingsError>;
+
+/// The settings with another chat model.
+pub struct SetChatResponse {
+    /// All settings, as they are read from the changed file.
+    pub settings: Settings,
+    /// Whether the file of a model of this machine is here; true for an endpoint.
+    pub is_here: bool,
+    /// The variable that must hold the key of the provider and is not set.
+    pub needs_key: Option<&'static str>,
+}
+
+/// A change that is possible and not made yet.
+pub(super) struct Prepared {
+    pub(super) file: ChangeableFile,
+    pub(super) text: String,
+    pub(super) needs_key: Option<&'static str>,
+    pub(super) is_here: bool,
+    /// The endpoint of the changed text.
+    pub(super) chat: ChatSettings,
+}
+
+/// Writes the chat model to the settings file, trusts the file and reads the settings again. If
+/// they cannot be read, the file gets its former text. A file with a new key is readable by its
+/// owner only. Blocks: call it on a thread that may.
+///
+/// # Errors
+/// See [`ChangeChatError`]; nothing has changed.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) -> Result<(), pikerag_engine::ChangeChatError> {
+/// use pikerag_engine::SettingsPlace;
+/// use pikerag_engine::settings::{ChatChoice, Environment, Flags, Settings};
+///
+/// let environment = Environment::read();
+/// let path = std::path::Path::new("pikerag.toml");
+/// let place = SettingsPlace { path, is_named: false, environment: &environment };
+/// let choice = ChatChoice { model: "local:qwen2.5-1.5b".to_owned(), ..ChatChoice::default() };
+/// let again = || Settings::load(&Flags::default(), &environment);
+/// let response = pikerag_engine::set_chat(session, place, &choice, &again)?;
+/// println!("the model is here: {}", response.is_here);
+/// # Ok(())
+/// # }
+/// ```
+pub fn set_chat(
+    session: &Session,
+    place: SettingsPlace<'_>,
+    choice: &ChatChoice,
+    again: ReadAgain<'_>,
+) -> Result<SetChatResponse, ChangeChatError> {
+    let SettingsPlace { path, is_named, environment } = place;
+    let Prepared { file, text, needs_key, is_here, .. } = prepare(session, place, choice)?;
+    let not_written = |source| ChangeChatError::NotWritten { path: path.to_owned(), source };
+    let written = write(path, &text, choice.api_key.is_some()).map_err(not_written);
+    let trusted = written.and_then(|()| match trust(path, environment) {
+        // A named file works without trust.
+        Err(error) if !is_named => Err(error.into()),
+        _ => Ok(()),
+    });
+    match trusted.and_then(|()| Ok(again()?)) {
+        Ok(settings) => Ok(SetChatResponse { settings, is_here, needs_key }),
+        Err(error) => {
+            restore(path, &file, environment).map_err(not_written)?;
+            Err(error)
+        }
+    }
+}
+
+/// Checks a choice without writing anything.
+pub(super) fn prepare(
+    session: &Session,
+    SettingsPlace { path, is_named, environment }: SettingsPlace<'_>,
+    choice: &ChatChoice,
+) -> Result<Prepared, ChangeChatError> {
+    if let Some(name) = choice.bad_value() {
+        return Err(ChangeChatError::BadValue { name });
+    }
+    let address = choice.address();
+    if let Some(variable) = overriding_variable(environment, &choice.model, address) {
+        return Err(ChangeChatError::Overridden { variable });
+    }
+    let is_here = match choice.local_name() {
+        None => true,
+        Some(name) => match find_model(&session.settings().local, name) {
+            Ok(_) => true,
+            Err(LocalModelError::NotHere { .. }) => false,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let file = ChangeableFile::read(path, is_named, environment)?;
+    let settings = file.settings_of_old_address(choice);
+    if !settings.is_empty() {
+        return Err(ChangeChatError::OtherSettings { path: path.to_owned(), settings });
+    }
+    let form = || ChangeChatError::Form { path: path.to_owned() };
+    let changed = file.with(path, choice, environment).ok_or_else(form)?;
+    let chat = chat_of(path, &changed.text, environment)?;
+    // It sends nothing; it refuses what is no address, and keys that no header can carry.
+    drop(session.trial_chat(&chat)?);
+    Ok(Prepared { file, text: changed.text, needs_key: changed.needs_key, is_here, chat })
+}
+
+/// Writes a settings file in its place, since it may be a link or a mount of its own. `has_key`:
+/// only its owner may read it from now on.
+fn write(path: &Path, text: &str, has_key: bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    if has_key {
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    if has_key {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    file.set_len(0)?;
+    file.write_all(text.as_bytes())
+}
+
+/// Gives the file its former text and trust, or deletes it if it is new.
+fn restore(path: &Path, file: &ChangeableFile, environment: &Environment) -> io::Result<()> {
+    if file.is_new {
+        return match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    write(path, &file.text, false)?;
+    // The former text was trusted, or needs no trust.
+    let _ = trust(path, environment);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_models::Secret;
+
+    use super::*;
+    use crate::settings::{Flags, trusted};
+
+    struct Home {
+        folder: tempfile::TempDir,
+        environment: Environment,
+    }
+
+    impl Home {
+        fn new(variables: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let state = [("XDG_STATE_HOME", folder.path().to_str().unwrap())];
+            let environment = state.iter().chain(variables).copied().collect();
+            Self { folder, environment }
+        }
+
+        fn path(&self) -> std::path::PathBuf {
+            self.folder.path().join("pikerag.toml")
+        }
+
+        /// Sets a model as a server without `--config` would.
+        fn set(&self, choice: &ChatChoice) -> Result<SetChatResponse, ChangeChatError> {
+            let mut settings = Settings::defaults().unwrap();
+            settings.local.folder = self.folder.path().join("models");
+            let session = crate::open(settings).unwrap().session();
+            let path = self.path();
+            let place =
+                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
+            let flags = Flags { config: Some(path.clone()), ..Flags::default() };
+            let again = || Settings::load(&flags, &self.environment);
+            set_chat(&session, place, choice, &again)
+        }
+    }
+
+    fn endpoint(base_url: &str) -> ChatChoice {
+        ChatChoice {
+            model: "m".to_owned(),
+            base_url: Some(base_url.to_owned()),
+            api_key: Some(Secret::new("sk-0123456789")),
+            azure_api_version: None,
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_written_trusted_and_private() {
+        let home = Home::new(&[]);
+        let response = home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        let chat = response.settings.chat(pikerag_knowledge::Role::Answer).unwrap();
+        assert_eq!(chat.endpoint.model, "m");
+        assert_eq!(chat.endpoint.api_key.as_ref().unwrap().expose(), "sk-0123456789");
+        let mode = fs::metadata(home.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(trusted(&home.environment).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_changed_since_it_was_trusted_is_refused() {
+        let home = Home::new(&[]);
+        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        let foreign = fs::read_to_string(home.path()).unwrap() + "[tools]\nsoffice = \"/x\"\n";
+        fs::write(home.path(), &foreign).unwrap();
+        let refused = home.set(&endpoint("http://127.0.0.1:10/v1")).err().unwrap();
+        assert!(
+            matches!(refused, ChangeChatError::Settings(SettingsError::Untrusted { .. })),
+            "{refused}"
+        );
+        assert_eq!(fs::read_to_string(home.path()).unwrap(), foreign);
+    }
+
+    #[test]
+    fn wrong_choices_change_nothing() {
+        let home = Home::new(&[("OPENAI_MODEL", "other")]);
+        let overridden = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
+        assert!(matches!(overridden, ChangeChatError::Overridden { .. }), "{overridden}");
+        let home = Home::new(&[]);
+        for address in ["ftp://127.0.0.1", "nothing"] {
+            let refused = home.set(&endpoint(address)).err().unwrap();
+            assert!(matches!(refused, ChangeChatError::Endpoint(_)), "{refused}");
+        }
+        let unknown = ChatChoice { model: "local:none".to_owned(), ..ChatChoice::default() };
+        let refused = home.set(&unknown).err().unwrap();
+        assert!(matches!(refused, ChangeChatError::Local(_)), "{refused}");
+        let bad = ChatChoice { model: "a\"b".to_owned(), ..endpoint("http://127.0.0.1:9/v1") };
+        let refused = home.set(&bad).err().unwrap();
+        assert!(matches!(refused, ChangeChatError::BadValue { name: "model" }), "{refused}");
+        assert!(!home.path().exists());
+    }
+
+    #[test]
+    fn settings_that_cannot_be_read_again_are_taken_back() {
+        let home = Home::new(&[]);
+        let session = crate::open(Settings::defaults().unwrap()).unwrap().session();
+        let path = home.path();
+        let place = SettingsPlace { path: &path, is_named: true, environment: &home.environment };
+        fs::write(&path, "[chat]\nmodel = \"old\"\n").unwrap();
+        let again = || -> Result<Settings, SettingsError> { Err(SettingsError::NoneInFlight) };
+        let refused = set_chat(&session, place, &endpoint("http://127.0.0.1:9/v1"), &again);
+        assert!(refused.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[chat]\nmodel = \"old\"\n");
+    }
+}

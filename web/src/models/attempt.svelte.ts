@@ -1,0 +1,36 @@
+// Tests or sets one choice of a model, and keeps the result beside it.
+import { type Schemas, call } from "../lib/api";
+import type { Chosen } from "./models";
+
+export class Attempt {
+  busy: "test" | "set" | null = $state(null);
+  tried: Schemas["TriedChat"] | null = $state.raw(null);
+  result: Schemas["SetChat"] | null = $state.raw(null);
+  error: unknown = $state.raw(null);
+
+  /** Makes one small call to the model. */
+  async test(body: Chosen): Promise<void> {
+    await this.#run("test", async () => {
+      this.tried = await call("post", "/api/v1/models/test", { body });
+    });
+  }
+
+  /** Stores the choice on the server; null if it was refused. */
+  async set(body: Chosen): Promise<Schemas["SetChat"] | null> {
+    await this.#run("set", async () => {
+      this.result = await call("put", "/api/v1/models/chosen", { body });
+    });
+    return this.result;
+  }
+
+  async #run(kind: "test" | "set", work: () => Promise<void>): Promise<void> {
+    this.busy = kind;
+    this.tried = this.result = this.error = null;
+    try {
+      await work();
+    } catch (error) {
+      this.error = error;
+    }
+    this.busy = null;
+  }
+}

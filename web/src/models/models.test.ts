@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+
+import { type Provider, choiceOf, fieldsOf, firstSource, hasKeyAt, isPulled, isTooLarge, languagesOf, localChoice, modelName, placeholdersIn, providerTitle, titleIn } from "./models";
+
+const deepseek: Provider = { name: "deepseek", base_url: "https://api.deepseek.com", model: "deepseek-flash", variable: "DEEPSEEK_API_KEY", has_key: true, azure_api_version: null, placeholders: [] };
+const azure: Provider = { ...deepseek, name: "azure", base_url: "https://NAME.openai.azure.com", model: "DEPLOYMENT", has_key: false, azure_api_version: "2024-10-21", placeholders: ["NAME", "DEPLOYMENT"] };
+
+test("servers that have a model come first", () => {
+  expect(firstSource({ found: [] })).toBe("catalogue");
+  expect(firstSource({ found: [{ program: "Ollama", base_url: "http://127.0.0.1:11434/v1", models: [] }] })).toBe("catalogue");
+  expect(firstSource({ found: [{ program: "Ollama", base_url: "http://127.0.0.1:11434/v1", models: ["qwen3:8b"] }] })).toBe("found");
+});
+
+test("empty fields are not sent", () => {
+  expect(choiceOf({ ...fieldsOf(deepseek), model: " deepseek-chat " })).toEqual({ model: "deepseek-chat", base_url: "https://api.deepseek.com", api_key: null, azure_api_version: null });
+  expect(choiceOf({ ...fieldsOf(null), model: "m", api_key: " k " })).toEqual({ model: "m", base_url: null, api_key: "k", azure_api_version: null });
+  expect(localChoice("qwen3-4b")).toEqual({ model: "local:qwen3-4b" });
+});
+
+test("placeholders must be replaced", () => {
+  const fields = fieldsOf(azure);
+  expect(placeholdersIn(fields, azure)).toEqual(["NAME", "DEPLOYMENT"]);
+  expect(placeholdersIn({ ...fields, base_url: "https://mine.openai.azure.com" }, azure)).toEqual(["DEPLOYMENT"]);
+  expect(placeholdersIn(fieldsOf(deepseek), deepseek)).toEqual([]);
+  expect(placeholdersIn(fields, null)).toEqual([]);
+});
+
+test("the key of a variable is only for the address of its provider", () => {
+  expect(hasKeyAt({ ...fieldsOf(deepseek), base_url: "https://api.deepseek.com/" }, deepseek)).toBe(true);
+  expect(hasKeyAt({ ...fieldsOf(deepseek), base_url: "https://other.example" }, deepseek)).toBe(false);
+  expect(hasKeyAt(fieldsOf(azure), azure)).toBe(false);
+  expect(hasKeyAt(fieldsOf(null), null)).toBe(false);
+});
+
+test("models are described by what is known of them", () => {
+  expect(languagesOf({ languages: ["en", "zh", "fr"] })).toEqual({ main: ["en", "zh"], others: 1 });
+  expect(languagesOf({ languages: ["en"] })).toEqual({ main: ["en"], others: 0 });
+  expect([isTooLarge({ memory: 5 }, 4), isTooLarge({ memory: 5 }, 5), isTooLarge({ memory: 5 }, null)]).toEqual([true, false, false]);
+  expect([modelName("local:qwen3-4b"), modelName("gpt-4.1")]).toEqual(["qwen3-4b", "gpt-4.1"]);
+  expect([titleIn("zh", "Qwen3 4B, 4 bits (Q4_K_M)"), titleIn("en", "Qwen3 4B, 4 bits")]).toEqual(["Qwen3 4B，4 位 (Q4_K_M)", "Qwen3 4B, 4 bits"]);
+  expect([providerTitle("zhipu"), providerTitle("new")]).toEqual(["智谱 · Zhipu", "new"]);
+});
+
+test("only the running download of a model counts", () => {
+  const pull = { name: "qwen3-4b", state: "running", step: "file", bytes: 1, all: 2, says: "", says_zh: "" } as const;
+  expect([isPulled(pull, "qwen3-4b"), isPulled(pull, "other"), isPulled({ ...pull, state: "done" }, "qwen3-4b"), isPulled(null, "qwen3-4b")]).toEqual([true, false, false, false]);
+});

@@ -1,0 +1,83 @@
+// Describes the models that the server could use.
+import type { Schemas } from "../lib/api";
+
+export type Listed = Schemas["ModelsList"];
+export type CatalogueModel = Schemas["CatalogueModel"];
+export type Provider = Schemas["ModelProvider"];
+export type Pull = Schemas["ModelPull"];
+export type Chosen = Schemas["ChosenChat"];
+
+export type Source = "found" | "catalogue" | "endpoint";
+
+/** The fields of the form for an endpoint; a field that is not used is empty. */
+export type Fields = { base_url: string; model: string; api_key: string; azure_api_version: string };
+
+/** The name of a provider as it calls itself, in both scripts if it has two. */
+const TITLES: Record<string, string> = {
+  openai: "OpenAI", azure: "Azure OpenAI", anthropic: "Anthropic", gemini: "Google Gemini", mistral: "Mistral", deepseek: "DeepSeek",
+  dashscope: "通义千问 · DashScope", zhipu: "智谱 · Zhipu", siliconflow: "硅基流动 · SiliconFlow", openrouter: "OpenRouter", ollama: "Ollama",
+};
+const SHOWN_LANGUAGES = 2;
+const LOCAL = "local:";
+
+export function providerTitle(name: string): string {
+  return TITLES[name] ?? name;
+}
+
+/** The source to show first: servers that have a model, else the catalogue. */
+export function firstSource({ found }: Pick<Listed, "found">): Source {
+  return found.some(({ models }) => models.length !== 0) ? "found" : "catalogue";
+}
+
+/** What a request sends for a model that pikerag serves. */
+export function localChoice(name: string): Chosen {
+  return { model: `${LOCAL}${name}` };
+}
+
+/** The name of a model as people see it. */
+export function modelName(model: string): string {
+  return model.startsWith(LOCAL) ? model.slice(LOCAL.length) : model;
+}
+
+/** The title of a model; the server sends its quantization in English. */
+export function titleIn(language: "en" | "zh", title: string): string {
+  return language === "zh" ? title.replace(/, 4 bits/, "，4 位") : title;
+}
+
+/** The main languages of a model, and the number of the others. */
+export function languagesOf({ languages }: Pick<CatalogueModel, "languages">): { main: string[]; others: number } {
+  const main = languages.slice(0, SHOWN_LANGUAGES);
+  return { main, others: languages.length - main.length };
+}
+
+/** Whether a model needs more memory than is free; false if that is not known. */
+export function isTooLarge({ memory }: Pick<CatalogueModel, "memory">, free: number | null): boolean {
+  return free !== null && free < memory;
+}
+
+/** Whether the download of a model is running. */
+export function isPulled(pull: Pull | null, name: string): boolean {
+  return pull !== null && pull.name === name && pull.state === "running";
+}
+
+/** The fields of a provider; the key is typed by the user. */
+export function fieldsOf(provider: Provider | null): Fields {
+  return { base_url: provider?.base_url ?? "", model: provider?.model ?? "", api_key: "", azure_api_version: provider?.azure_api_version ?? "" };
+}
+
+/** The words in the fields that must be replaced. */
+export function placeholdersIn({ base_url, model }: Fields, provider: Provider | null): string[] {
+  return (provider?.placeholders ?? []).filter((word) => base_url.includes(word) || model.includes(word));
+}
+
+/** What a request sends for these fields. */
+export function choiceOf({ base_url, model, api_key, azure_api_version }: Fields): Chosen {
+  const given = (text: string) => text.trim() || null;
+  return { model: model.trim(), base_url: given(base_url), api_key: given(api_key), azure_api_version: given(azure_api_version) };
+}
+
+/** Whether the server has the key of a provider for this address. */
+export function hasKeyAt({ base_url }: Fields, provider: Provider | null): boolean {
+  const plain = (address: string) => address.trim().replace(/\/+$/, "");
+  return provider !== null && provider.has_key && plain(base_url) === plain(provider.base_url);
+}
