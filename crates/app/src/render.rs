@@ -7,9 +7,9 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use pikerag_engine::knowledge::{
-    Agreement, Answer, Check, KeptVerified, Millis, Recalled, Span, Spent, WrittenBy,
+    Agreement, Answer, Check, KeptVerified, Millis, Recalled, ReplacedBy, Span, Spent, WrittenBy,
 };
-use pikerag_engine::narrate::{Language, Words};
+use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::Estimate;
 use pikerag_engine::{Cost, CostPart};
 
@@ -90,6 +90,9 @@ pub(crate) fn conclusion(answer: &Answer, spent: &Spent, language: Language) -> 
             place(&citation.uri, citation.page, citation.span, language),
             short(&citation.quote, 240)
         );
+        if let Some(by) = &citation.replaced_by {
+            let _ = writeln!(shown, "    {}", replaced(by, language));
+        }
     }
     if let Some(more @ 1..) = answer.citations.len().checked_sub(CITED) {
         let more = Words::new(
@@ -167,8 +170,16 @@ fn passages(answer: &Answer, language: Language) -> String {
             short(&citation.quote, 600),
             place(&citation.uri, citation.page, citation.span, language)
         );
+        if let Some(by) = &citation.replaced_by {
+            let _ = write!(shown, "\n    {}", replaced(by, language));
+        }
     }
     shown
+}
+
+/// The mark of a citation whose document a newer version replaces.
+fn replaced(by: &ReplacedBy, language: Language) -> String {
+    format!("! {}", one_line(&by.in_words(language)))
 }
 
 /// The place of a passage, for a person. Bytes count in the text that was read: for tables, pages and older encodings they

@@ -17,8 +17,8 @@ use pikerag_methods::spec::{self, Cost, Description, MethodParams, Weights};
 use pikerag_methods::tagging::in_documents_words;
 use pikerag_methods::{
     Finished, MethodLabel, Ports, Recall, RetrievalParams, Run, RunParams, SolveError, TagUse,
-    VerifiedUse, adaptive, crp_rag, hop_rag, in_documents_spelling, kar3, naive_rag, pike, ra_isf,
-    report_spelling,
+    VerifiedUse, adaptive, crp_rag, hop_rag, in_documents_spelling, kar3, mark_replaced, naive_rag,
+    pike, ra_isf, report_spelling,
 };
 
 /// The enum of all methods, and the functions that list them: one line for each method.
@@ -194,7 +194,7 @@ pub async fn answer(
     let name = method.name();
     let mut run = Run::begin(label, question, params);
     // Dropping the method's future cancels it; the run belongs to this function and stays.
-    let solving = solve_or_recall(ports, &mut run, question, method, (tags, verified));
+    let solving = solve_and_mark(ports, &mut run, question, method, (tags, verified));
     let solving = solving.instrument(logged.clone()).instrument(traced.clone());
     let result = match select(pin!(cancelled), pin!(solving)).await {
         Either::Left(((), _)) => Err(SolveError::Cancelled),
@@ -212,6 +212,19 @@ pub async fn answer(
         traced.record("otel.status_code", "ERROR");
     }
     finished
+}
+
+/// Solves a question, or takes a verified answer to it, and marks citations of replaced documents.
+async fn solve_and_mark(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    method: Method,
+    uses: (TagUse, VerifiedUse),
+) -> Result<Answer, SolveError> {
+    let mut answer = solve_or_recall(ports, run, question, method, uses).await?;
+    mark_replaced(ports, &mut answer).await?;
+    Ok(answer)
 }
 
 /// Solves a question, or takes a verified answer to it.

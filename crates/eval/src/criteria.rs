@@ -227,6 +227,7 @@ mod tests {
             boxes: Vec::new(),
             quote: quote.to_owned(),
             check,
+            replaced_by: None,
         }
     }
 

@@ -185,6 +185,29 @@ pub struct Citation {
     pub quote: String,
     /// The result of the check.
     pub check: Check,
+    /// The newer version of the document, if the base has one that replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub replaced_by: Option<ReplacedBy>,
+}
+
+/// The newer version of a document, which replaces it. A program recognised it by the names, titles
+/// and texts of both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReplacedBy {
+    /// The file of the newer version.
+    pub uri: String,
+    /// Its title, without headings.
+    pub title: String,
+    /// Its version number, such as `2.1`, if the older one has another or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub version: Option<String>,
+    /// The day from which it is valid, else the date in its name or title: `2024-03-01`, `2024-03`
+    /// or `2024`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub date: Option<String>,
 }
 
 impl From<&Citation> for Ground {

@@ -32,7 +32,9 @@ pub mod uri;
 mod verified;
 pub mod worked;
 
-pub use answer::{Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, WrittenBy};
+pub use answer::{
+    Answer, AnswerForm, Check, Citation, Context, ContextChunk, Question, ReplacedBy, WrittenBy,
+};
 pub use class::{Level, TaskClass, UnknownClass, UnknownLevel};
 pub use correction::{Correction, Misfit};
 pub use data::{

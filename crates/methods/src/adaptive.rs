@@ -2,27 +2,27 @@
 //! reports their facts, what is missing, and the answer. A search for what is missing gives the passages of
 //! the next round.
 
+mod excerpt;
 mod findings;
 mod lookup;
+mod params;
 mod plausible;
 mod round;
+mod shown;
 mod trained;
 mod trial;
 
-use std::num::{NonZeroU32, NonZeroUsize};
-
-use crate::context::Rules;
 use pikerag_knowledge::{Answer, Criterion, Event, Question, Role, StopReason};
 use pikerag_reason::Reading;
-use pikerag_retrieve::SearchParams;
-use serde::{Deserialize, Serialize};
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
 use self::findings::Findings;
 use self::lookup::look_up;
+pub use self::params::{Decomposer, Ends, Params, Reader, Reads};
 use self::plausible::is_plausible;
 use self::round::{Asking, read_round};
+use self::shown::{Shown, ShownBefore};
 use self::trained::Trained;
 pub use self::trial::{Trial, try_out};
 use crate::conclude::{conclude, conclude_read};
@@ -31,141 +31,7 @@ use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::{CONTEXT_TOKENS, Path, RetrievalParams, retrieve};
 use crate::run::Run;
-use crate::spec::{Cost, MethodParams, MethodSpec, Range, Variant, Weights, WithoutModel, field};
 use crate::tagging::trace_declared;
-
-/// Which call writes the answer.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Reader {
-    /// As a test of the model showed (see [`try_out`] and `Method::reading`), else by each reply. A reply is
-    /// the answer if it is readable, rests on words of the passages, and is short where the question asks for
-    /// a short answer. Otherwise one more call reads the passages.
-    #[default]
-    AsShown,
-    /// A reading round answers along with its facts.
-    AtOnce,
-    /// A reading round only collects facts, and one more call answers: for models that cannot do both at once.
-    InTwo,
-}
-
-/// What names the sub-questions that are searched after a reading round.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::VariantNames,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Decomposer {
-    /// The reading round itself.
-    #[default]
-    Reader,
-    /// A trained proposer, the model of the role `propose`: a call for each sub-question, and one that answers it before
-    /// the next. Where it has no further sub-question, those of the round are searched.
-    Trained,
-}
-
-/// How many reading rounds there are, and how much each one reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Params {
-    /// Reading rounds, at most.
-    pub looks: NonZeroUsize,
-    /// Chunks gathered for the first round, at most.
-    pub chunks: usize,
-    /// Tokens of the passages in one round, at most.
-    pub tokens: Option<NonZeroU32>,
-    /// Sub-questions that are searched after a round, at most.
-    pub lookups: usize,
-    /// Chunks found for each of them, at most.
-    pub found: usize,
-    /// Which call writes the answer.
-    pub reader: Reader,
-    /// What names the sub-questions.
-    pub decomposer: Decomposer,
-    /// The weights of searches.
-    pub weights: SearchParams,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            looks: const { NonZeroUsize::new(4).unwrap() },
-            chunks: 8,
-            tokens: NonZeroU32::new(1500),
-            lookups: 3,
-            found: 3,
-            reader: Reader::AsShown,
-            decomposer: Decomposer::Reader,
-            weights: SearchParams::default(),
-        }
-    }
-}
-
-impl MethodParams for Params {
-    const SPEC: MethodSpec<Self> = MethodSpec {
-        variants: &[Variant::new(
-            "adaptive",
-            "reads a few passages, says what is missing, looks that up and reads again, as often as the question needs",
-            "ours",
-            |_| {},
-        )],
-        parameters: &[
-            field!(looks, "reading rounds, one call each, at most", Range::COUNT),
-            field!(chunks as "look_chunks", "chunks gathered for the first reading round, at most", Range::COUNT),
-            field!(tokens as "look_tokens", "tokens of the passages in one reading round, at most", Range::TOKENS),
-            field!(
-                lookups,
-                "sub-questions that are searched after a reading round, at most",
-                Range::COUNT
-            ),
-            field!(found as "lookup_chunks", "chunks found for each sub-question, at most", Range::COUNT),
-            field!(
-                reader,
-                "which call writes the answer: the reading round itself, one more call, or as a test of the model showed",
-                Range::of::<Reader>()
-            ),
-            field!(
-                decomposer,
-                "what names the sub-questions after a reading round: the round itself, or a trained model of the role `propose`",
-                Range::of::<Decomposer>()
-            ),
-        ],
-        roles: &[Role::Look, Role::Answer],
-        without_model: WithoutModel::Quotes,
-        needs: None,
-        cost: |params| Cost {
-            calls: 1.7,
-            most_calls: match params.decomposer {
-                Decomposer::Reader => params.looks.get() as u64 + 1,
-                // After each round but the last: proposals, and an answer to each of them but the last.
-                Decomposer::Trained => {
-                    let (looks, lookups) = (params.looks.get() as u64, params.lookups as u64);
-                    looks + 1 + 2 * lookups * (looks - 1)
-                }
-            },
-            chunks: 6.0,
-            most_chunks: params.chunks as u64
-                + (params.looks.get() * params.lookups * params.found) as u64,
-            // The last call may read the passages of all rounds.
-            most_chunk_tokens: params.tokens.max(CONTEXT_TOKENS),
-            rounds: params.looks.get() as u64,
-            fixed: 450,
-            reply: 160,
-            basis: "most questions end after one reading round, hard ones after two to four",
-        },
-    };
-
-    fn weigh(&mut self, weights: &Weights) {
-        self.weights = weights.searches();
-    }
-
-    fn weights(&self) -> Weights {
-        let SearchParams { auto, hops, layers } = self.weights;
-        Weights { auto, hops, layers, ..Weights::default() }
-    }
-}
 
 /// Answers `question` in one reading round or more: at most `looks` calls, and one more where the model does
 /// not answer along with its facts. Each call is asked at most twice. Without a model of the roles `look` and
@@ -184,8 +50,14 @@ pub async fn solve(
         let once = RetrievalParams { path: Path::Auto(params.weights), ..RetrievalParams::auto() };
         return naive_rag::solve(ports, run, question, once).await;
     }
-    let (findings, trained) = (Findings::default(), Trained::default());
-    let mut solving = Solving { ports, question, params, findings, trained };
+    let mut solving = Solving {
+        ports,
+        question,
+        params,
+        findings: Findings::of(params.reads),
+        shown_before: ShownBefore::default(),
+        trained: Trained::default(),
+    };
     let shown = solving.gather(run).await?;
     let result = solving.read_in_rounds(run, shown).await?;
     solving.conclude(run, result).await
@@ -197,7 +69,17 @@ struct Solving<'a> {
     question: &'a Question,
     params: Params,
     findings: Findings,
+    shown_before: ShownBefore,
     trained: Trained,
+}
+
+/// Rounds in a row without a new fact and another answer that end the reading.
+const WITHOUT_NEWS: usize = 2;
+
+/// Sub-questions, with the numbers of the passages that were found for them.
+struct Search {
+    questions: Vec<String>,
+    found: Vec<usize>,
 }
 
 /// The result of all rounds.
@@ -209,6 +91,8 @@ struct RoundsResult {
     thinking: String,
     /// Whether the round that gave it found its facts sufficient.
     sufficient: bool,
+    /// Whether the last round gave an answer.
+    is_answered: bool,
     /// What was still missing after the last round.
     missing: Vec<String>,
     /// Whether the last reply stayed unreadable.
@@ -217,7 +101,7 @@ struct RoundsResult {
 
 impl Solving<'_> {
     /// Gathers the passages of the first round, without a model.
-    async fn gather(&mut self, run: &mut Run) -> Result<Vec<usize>, SolveError> {
+    async fn gather(&mut self, run: &mut Run) -> Result<Shown, SolveError> {
         let query = self.question.query();
         trace_declared(self.ports, run, query).await?;
         let retrieval = RetrievalParams {
@@ -226,18 +110,24 @@ impl Solving<'_> {
             ..RetrievalParams::chunks()
         };
         let found = retrieve(self.ports, query, retrieval).await?;
-        let rules = Rules::within(self.params.tokens);
-        let (candidates, chunks) = gathered(self.ports, run, found, rules).await?;
+        let (candidates, chunks) = gathered(self.ports, run, found, self.params.rules()).await?;
         run.push(Event::Gathered { candidates });
-        Ok(self.findings.add(1, chunks))
+        let numbers = self.findings.add(1, chunks);
+        Ok(match self.params.reads {
+            Reads::Passages => Shown::whole(&self.findings, &numbers),
+            Reads::Sentences => {
+                self.shown_before.first(&self.findings, &numbers, query, &self.params)
+            }
+        })
     }
 
     async fn read_in_rounds(
         &mut self,
         run: &mut Run,
-        mut shown: Vec<usize>,
+        mut shown: Shown,
     ) -> Result<RoundsResult, SolveError> {
         let (mut result, most) = (RoundsResult::default(), self.params.looks.get());
+        let mut without_news = 0;
         for number in 1..=most {
             Span::current().record("looks", number);
             let asking = Asking {
@@ -253,20 +143,32 @@ impl Solving<'_> {
                 result.is_unreadable = true;
                 break;
             };
-            self.findings.keep(&shown, reply.facts);
+            let known = self.findings.facts_for_trace().len();
+            self.findings.keep(&shown.numbers(), shown.renumbered(reply.facts));
+            let facts = self.findings.facts_for_trace();
+            let has_news =
+                known < facts.len() || (!reply.answer.is_empty() && reply.answer != result.answer);
+            without_news = if has_news || number == 1 { 0 } else { without_news + 1 };
             run.push(Event::RoundRead {
                 look: number,
                 thinking: reply.thinking.clone(),
-                facts: self.findings.facts_for_trace(),
+                facts,
                 answer: reply.answer.clone(),
             });
             let sufficient =
                 run.judged(Criterion::Sufficient, &self.question.text, reply.sufficient)?;
-            if !reply.answer.is_empty() {
+            result.is_answered = !reply.answer.is_empty();
+            if result.is_answered {
                 (result.answer, result.thinking) = (reply.answer, reply.thinking);
                 result.sufficient = sufficient;
             }
-            result.missing = if sufficient { Vec::new() } else { reply.missing };
+            // A round that names nothing cannot find more; the sub-questions before it stayed open.
+            let stays_open = self.params.reads == Reads::Sentences && reply.missing.is_empty();
+            if sufficient {
+                result.missing.clear();
+            } else if !stays_open {
+                result.missing.clone_from(&reply.missing);
+            }
             if sufficient {
                 break;
             }
@@ -274,46 +176,79 @@ impl Solving<'_> {
                 run.push(Event::Stopped { hop: number, reason: StopReason::HopLimit });
                 break;
             }
-            let Some(new) = self.search_missing(run, number, &result.missing, &shown).await? else {
+            let is_settled = self.params.reads == Reads::Sentences && without_news == WITHOUT_NEWS;
+            if is_settled {
+                run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
+                break;
+            }
+            let Some(next) = self.next_round(run, number, &reply.missing, &shown).await? else {
                 break;
             };
-            let mut next = self.findings.with_facts();
-            next.extend(new);
-            let budget = self.params.tokens.map_or(u64::MAX, |tokens| tokens.get().into());
-            shown = self.findings.within(&next, budget);
-            shown.sort_unstable();
+            shown = next;
         }
         Ok(result)
     }
 
-    /// Searches for what is missing and returns the numbers of the passages found; `None` where all of them
-    /// were just `shown`.
+    /// Searches for what is missing and returns the passages of the next round; `None` where it would read nothing
+    /// new.
+    async fn next_round(
+        &mut self,
+        run: &mut Run,
+        number: usize,
+        missing: &[String],
+        shown: &Shown,
+    ) -> Result<Option<Shown>, SolveError> {
+        let shown = shown.numbers();
+        let Some(search) = self.search_missing(run, number, missing, &shown).await? else {
+            return Ok(None);
+        };
+        let next = match self.params.reads {
+            Reads::Passages if search.found.iter().all(|number| shown.contains(number)) => {
+                Shown::default()
+            }
+            Reads::Passages => {
+                let mut next = self.findings.with_facts();
+                next.extend(search.found);
+                let budget = self.params.tokens.map_or(u64::MAX, |tokens| tokens.get().into());
+                let mut next = self.findings.within(&next, budget);
+                next.sort_unstable();
+                Shown::whole(&self.findings, &next)
+            }
+            Reads::Sentences => {
+                let Search { questions, found } = &search;
+                self.shown_before.later(&self.findings, found, questions, &self.params)
+            }
+        };
+        if next.is_empty() {
+            run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
+            return Ok(None);
+        }
+        Ok(Some(next))
+    }
+
+    /// Searches for what is missing; `None` where nothing is left to search.
     async fn search_missing(
         &mut self,
         run: &mut Run,
         number: usize,
         missing: &[String],
         shown: &[usize],
-    ) -> Result<Option<Vec<usize>>, SolveError> {
+    ) -> Result<Option<Search>, SolveError> {
         if self.params.decomposer == Decomposer::Trained
-            && let Some(new) = self.search_trained(run, number, shown).await?
+            && let Some(search) = self.search_trained(run, number, shown).await?
         {
-            return Ok(Some(new));
+            return Ok(Some(search));
         }
         let wanted = missing.iter().filter(|question| !self.findings.has_tried(question));
         let wanted: Vec<String> = wanted.take(self.params.lookups).cloned().collect();
-        let wanted = run.proposed(number, String::new(), wanted)?;
-        if wanted.is_empty() {
+        let questions = run.proposed(number, String::new(), wanted)?;
+        if questions.is_empty() {
             run.push(Event::Stopped { hop: number, reason: StopReason::NothingProposed });
             return Ok(None);
         }
-        let new =
-            look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
-        if new.iter().all(|number| shown.contains(number)) {
-            run.push(Event::Stopped { hop: number, reason: StopReason::NothingFound });
-            return Ok(None);
-        }
-        Ok(Some(new))
+        let found =
+            look_up(self.ports, run, number, &questions, &mut self.findings, &self.params).await?;
+        Ok(Some(Search { questions, found }))
     }
 
     /// Searches for the sub-questions of a trained proposer, until one finds passages that were not just `shown`: the
@@ -323,19 +258,20 @@ impl Solving<'_> {
         run: &mut Run,
         number: usize,
         shown: &[usize],
-    ) -> Result<Option<Vec<usize>>, SolveError> {
+    ) -> Result<Option<Search>, SolveError> {
         for _ in 0..self.params.lookups {
             let next = self.trained.next(self.ports, run, self.question, &self.findings).await?;
             let next = next.filter(|next| !self.findings.has_tried(next));
             let Some(next) = next else { break };
-            let wanted = run.proposed(number, String::new(), vec![next])?;
-            let new =
-                look_up(self.ports, run, number, &wanted, &mut self.findings, &self.params).await?;
-            if let Some(asked) = wanted.into_iter().next() {
-                self.trained.found(asked, &new);
+            let questions = run.proposed(number, String::new(), vec![next])?;
+            let found =
+                look_up(self.ports, run, number, &questions, &mut self.findings, &self.params)
+                    .await?;
+            if let Some(asked) = questions.first() {
+                self.trained.found(asked.clone(), &found);
             }
-            if new.iter().any(|number| !shown.contains(number)) {
-                return Ok(Some(new));
+            if found.iter().any(|number| !shown.contains(number)) {
+                return Ok(Some(Search { questions, found }));
             }
         }
         Ok(None)
@@ -347,7 +283,11 @@ impl Solving<'_> {
             Reader::AtOnce => !result.answer.is_empty(),
             Reader::InTwo => false,
             Reader::AsShown => {
-                result.sufficient
+                let is_held = self.params.ends == Ends::Answered
+                    && result.is_answered
+                    && !result.missing.is_empty()
+                    && self.findings.hold(&result.answer);
+                (result.sufficient || is_held)
                     && !result.is_unreadable
                     && is_plausible(self.question, &self.findings, &result.answer)
             }

@@ -4,6 +4,7 @@ use pikerag_knowledge::{Answer, Context, Event, Question, Quoting, Role, Written
 use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Claim, Reading, cite, read_finally};
 
+use crate::editions::with_marked_titles;
 use crate::fitting::fitted;
 use crate::narrowing::Narrowed;
 use crate::ports::{Ports, SolveError};
@@ -31,7 +32,9 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
-            let shown = fitted(ports, question, &context, notes, run).await?;
+            let marked = with_marked_titles(ports, question, &context).await?;
+            let whole = marked.as_ref().unwrap_or(&context);
+            let shown = fitted(ports, question, whole, notes, run).await?;
             let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
             let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {

@@ -189,6 +189,7 @@ async fn grounds(
             boxes: Vec::new(),
             quote: ground.quote.clone(),
             check: Check::Verified,
+            replaced_by: None,
         });
     }
     Ok((context, citations))

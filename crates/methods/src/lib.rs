@@ -12,6 +12,7 @@ pub mod context;
 mod conversation;
 pub mod crp_rag;
 pub mod decompose;
+mod editions;
 mod feedback;
 pub mod fitting;
 mod fork;
@@ -40,6 +41,7 @@ mod verified_use;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};
+pub use editions::mark_replaced;
 pub use feedback::Recall;
 pub use fork::Retrace;
 pub use grounds::find_support;

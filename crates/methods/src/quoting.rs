@@ -10,6 +10,7 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Known, Quoted, quote};
 use pikerag_retrieve::{RetrieveError, with_spelling};
 
+use crate::editions::newer_first;
 use crate::ports::{Ports, SolveError};
 use crate::respelling::corrected;
 use crate::run::Run;
@@ -41,7 +42,10 @@ pub(crate) async fn quoted(
     });
     let query = tagged.unwrap_or_else(|| question.query().to_owned());
     let question = &question.reworded(with_spelling(&query, &corrected(run)));
-    let mut quoted = quote(question, context, &known(ports, question).await?, QUOTED);
+    let known = known(ports, question).await?;
+    let mut quoted = quote(question, context, &known, QUOTED);
+    let quote_from = |part: &Context| quote(question, part, &known, 1).reading;
+    newer_first(ports, question, context, &mut quoted.reading, quote_from).await?;
     if !quoted.unknown.is_empty() {
         let words = Sentence::WordsUnknown(&quoted.unknown);
         quoted.reading.rationale = words.in_words(Language::of(question.query()));

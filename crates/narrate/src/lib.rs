@@ -3,6 +3,7 @@
 
 mod answers;
 mod data;
+mod editions;
 mod events;
 mod figures;
 mod forecasts;

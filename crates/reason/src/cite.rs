@@ -53,6 +53,7 @@ pub async fn cite(
             boxes,
             quote,
             check,
+            replaced_by: None,
         };
         let twin =
             |other: &Citation| other.chunk == citation.chunk && other.quote == citation.quote;

@@ -92,11 +92,11 @@ impl Context {
     }
 }
 
-/// Removes a leading number or list mark.
+/// Removes a leading number, list mark, or mark of text that is left out.
 fn unnumbered(sentence: &str) -> &str {
     let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = rest.strip_prefix(['.', ':']).unwrap_or(sentence);
-    rest.trim_start_matches(['-', '*', ' '])
+    rest.trim_start_matches(['-', '*', ' ', '…'])
 }
 
 /// The facts that a sentence states.

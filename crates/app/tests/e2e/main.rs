@@ -20,6 +20,8 @@ mod described;
 #[cfg(test)]
 mod disks;
 #[cfg(test)]
+mod editions;
+#[cfg(test)]
 mod embedders;
 #[cfg(test)]
 mod eval;

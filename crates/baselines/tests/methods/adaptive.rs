@@ -3,7 +3,7 @@
 
 use pikerag_baselines::Method;
 use pikerag_knowledge::Role;
-use pikerag_methods::adaptive::{Params, Reader};
+use pikerag_methods::adaptive::{Ends, Params, Reader, Reads};
 use pikerag_methods::{Models, Ports};
 
 use crate::common::Shelf;
@@ -55,14 +55,45 @@ async fn three_rounds_lead_to_an_answer() {
     ");
 }
 
-/// A round sees the passages with facts, the facts, the earlier queries, and nothing else from
-/// earlier rounds.
+/// A later round sees the facts so far, the earlier queries, and new passages alone, counted from 1.
 #[tokio::test]
-async fn a_round_sees_facts_and_earlier_queries() {
+async fn a_round_sees_facts_and_new_passages() {
     let chat = script(&[(Role::Look, &[DESIGNER, PORT, COUNT])]);
     ask_with(few(Params::default()), BORN, &chat).await;
     let prompts = prompts(&chat);
     let third = &prompts[2];
+    insta::assert_snapshot!(section(third, "# Context").trim(), @r"
+    [1] Varnsund
+     # Varnsund
+
+    Varnsund has 41000 inhabitants.
+    ");
+    insta::assert_snapshot!(section(third, "# Facts so far").trim(), @r"
+    These count too; do not repeat them.
+    - The KX-40 crane was designed by Ilse Brandt. (KX-40 crane)
+    - Ilse Brandt was born in Varnsund. (Ilse Brandt)
+    ");
+    insta::assert_snapshot!(section(third, "# Looked up before").trim(), @r"
+    - Where was Ilse Brandt born?
+    - How many inhabitants does Varnsund have?
+    ");
+    assert!(!prompts[0].contains("# Facts so far") && !prompts[0].contains("# Looked up"));
+    assert_eq!(section(third, "# Question").trim(), BORN);
+}
+
+/// Kept runs of earlier versions read whole passages, those with facts again, under the numbers of the trace.
+#[tokio::test]
+async fn whole_passages_are_read_again_if_set() {
+    let whole = Params {
+        reads: Reads::Passages,
+        ends: Ends::Sufficient,
+        passage_tokens: 1,
+        ..Params::default()
+    };
+    let chat = script(&[(Role::Look, &[DESIGNER, PORT, COUNT])]);
+    let trace = trace_of(&ask_with(few(whole), BORN, &chat).await);
+    assert_eq!(trace.lines().filter(|line| line.starts_with("look ")).count(), 3, "{trace}");
+    let third = &prompts(&chat)[2];
     insta::assert_snapshot!(section(third, "# Context").trim(), @r"
     [1] KX-40 crane
      # KX-40 crane
@@ -80,24 +111,66 @@ async fn a_round_sees_facts_and_earlier_queries() {
     Varnsund has 41000 inhabitants.
     ");
     insta::assert_snapshot!(section(third, "# Facts so far").trim(), @r"
+    These count too; do not repeat them.
     - The KX-40 crane was designed by Ilse Brandt. [1]
     - Ilse Brandt was born in Varnsund. [2]
     ");
-    insta::assert_snapshot!(section(third, "# Looked up before").trim(), @r"
-    - Where was Ilse Brandt born?
-    - How many inhabitants does Varnsund have?
-    ");
-    assert!(!prompts[0].contains("# Facts so far") && !prompts[0].contains("# Looked up"));
-    assert_eq!(section(third, "# Question").trim(), BORN);
 }
 
-/// The prompt lists questions that unread passages answer, so that proposals fit the base.
+/// A long passage is cut to the sentences that fit best; a fact from it is cited at its very place.
 #[tokio::test]
-async fn the_prompt_lists_further_answerable_questions() {
-    let chat = script(&[(Role::Look, &[DESIGNER, COUNT]), (Role::Answer, &[PLAIN])]);
-    ask_with(few(Params::default()), BORN, &chat).await;
-    let second = &prompts(&chat)[1];
-    insta::assert_snapshot!(section(second, "# Further passages answer").trim(), @"- Where was Jon Hale born?");
+async fn a_part_of_a_passage_is_cited_like_the_whole() {
+    let short = Params { passage_tokens: 12, looks: 1.try_into().unwrap(), ..Params::default() };
+    let designer = DESIGNER.replace(r#""sufficient": false"#, r#""sufficient": true"#);
+    let designer = designer.replace(r#""answer": """#, r#""answer": "Ilse Brandt""#);
+    let chat = script(&[(Role::Look, &[designer.as_str()])]);
+    let trace = trace_of(&ask_with(few(short), BORN, &chat).await);
+    let prompts = prompts(&chat);
+    let context = section(&prompts[0], "# Context").trim().to_owned();
+    assert_eq!(context, "[1] KX-40 crane\n… The KX-40 crane was designed by Ilse Brandt. …");
+    assert!(
+        trace.contains("cites crane.md: The KX-40 crane was designed by Ilse Brandt."),
+        "{trace}"
+    );
+}
+
+/// An answer that a passage with a fact holds needs no further call, even if a fact is missing; what is missing goes
+/// with it. A kept run of an earlier version makes the call.
+#[tokio::test]
+async fn an_answer_that_a_passage_holds_is_not_read_again() {
+    let no_more = PORT.replace(r#"["How many inhabitants does Varnsund have?"]"#, "[]");
+    let no_more = no_more.replace("15000", "Varnsund");
+    let elsewhere = no_more.replace(r#""answer": "Varnsund""#, r#""answer": "Oslo""#);
+    for (last, ends, calls, missing) in [
+        (&no_more, Ends::Answered, 2, 1),
+        (&no_more, Ends::Sufficient, 3, 0),
+        (&elsewhere, Ends::Answered, 3, 0),
+    ] {
+        let chat = script(&[(Role::Look, &[DESIGNER, last.as_str()]), (Role::Answer, &[PLAIN])]);
+        let answered = ask_with(few(Params { ends, ..Params::default() }), BORN, &chat).await;
+        assert_eq!(answered.spent.calls(), calls, "{ends:?} {last}");
+        assert_eq!(answered.answer.missing.len(), missing, "{ends:?} {last}");
+    }
+}
+
+/// Two rounds in a row that bring neither a fact nor another answer end the reading.
+#[tokio::test]
+async fn rounds_without_news_end() {
+    let asking = |question: &str| {
+        serde_json::json!({"thinking": "", "facts": [], "sufficient": false, "missing": [question], "answer": "Oslo"})
+            .to_string()
+    };
+    let questions = [
+        "Where was Ilse Brandt born?",
+        "How many inhabitants does Varnsund have?",
+        "Where was Jon Hale born?",
+    ];
+    let replies = questions.map(asking);
+    let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
+    let chat = script(&[(Role::Look, replies.as_slice()), (Role::Answer, &[PLAIN])]);
+    let trace = trace_of(&ask_with(few(Params::default()), BORN, &chat).await);
+    assert!(trace.contains("hop 3 stops: NothingFound"), "{trace}");
+    assert!(!trace.contains("look 4"), "{trace}");
 }
 
 /// The prompt of the last round says that it is the last; the facts still missing go with the
@@ -111,7 +184,7 @@ async fn the_last_round_answers_or_reports_missing_facts() {
     assert_eq!((answer.answer.text.as_str(), answer.refused), ("15000", false));
     assert_eq!(answer.missing, ["How many inhabitants does Varnsund have?"]);
     let last: Vec<bool> =
-        prompts(&chat).iter().map(|p| p.contains("This is the last look")).collect();
+        prompts(&chat).iter().map(|p| p.contains("This is the last round")).collect();
     assert_eq!(last, [false, true]);
 }
 

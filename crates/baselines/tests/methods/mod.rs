@@ -5,6 +5,7 @@ mod adaptive;
 mod closed_book;
 mod crp_rag;
 mod demonstrations;
+mod editions;
 mod fitting;
 mod fixture;
 mod graphrag;

@@ -356,6 +356,11 @@ fn method_of(session: &Session, run: &RunRecord) -> Result<Method> {
             set.set(name, Value::from(0))?;
         }
     }
+    if run.method == "pike" || run.method == "adaptive" {
+        // Reading rounds of earlier versions read whole passages.
+        set.set("look_reads", Value::from("passages"))?;
+        set.set("look_ends", Value::from("sufficient"))?;
+    }
     for (name, value) in &run.parameters {
         set.set(name, value.clone())?;
     }

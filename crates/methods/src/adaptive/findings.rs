@@ -1,14 +1,22 @@
 //! Holds the passages read so far and the facts found in them. A passage keeps its number through all rounds,
 //! a fact its passage.
 
-use pikerag_knowledge::{Chunk, ChunkId, Context, FactRead};
-use pikerag_prompt::{numbered_passages, quiet_words};
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, Context, FactRead};
+use pikerag_language::content_words;
+use pikerag_prompt::{one_line, quiet_words};
 use pikerag_reason::{Claim, bearing_words};
 
+use super::params::Reads;
 use crate::context::tokens_of;
+use crate::verdict::bare;
 
 /// Questions of other passages that a round shows, at most.
 const OTHERS: usize = 6;
+/// The fewest words of a fact that counts as repeated by a fact from another passage.
+const LONG: usize = 4;
 
 /// Passages, facts and the sub-questions that were searched.
 #[derive(Debug, Default)]
@@ -21,6 +29,7 @@ pub(super) struct Findings {
     tried: Vec<String>,
     /// Questions that passages answer which were found but not taken, each with its passage.
     others: Vec<(ChunkId, String)>,
+    reads: Reads,
 }
 
 /// A fact read from a passage.
@@ -35,6 +44,11 @@ struct Fact {
 }
 
 impl Findings {
+    /// None yet, of rounds that read passages or sentences.
+    pub(super) fn of(reads: Reads) -> Self {
+        Self { reads, ..Self::default() }
+    }
+
     /// Adds chunks found for this round and returns their numbers, also of chunks that are there already.
     pub(super) fn add(&mut self, round: usize, chunks: Vec<Chunk>) -> Vec<usize> {
         let mut numbers = Vec::new();
@@ -55,7 +69,8 @@ impl Findings {
         chunks.map(|chunk| chunk.id).collect()
     }
 
-    fn chunk(&self, number: usize) -> Option<&Chunk> {
+    /// The passage with this number.
+    pub(super) fn chunk(&self, number: usize) -> Option<&Chunk> {
         self.chunks.get(number.checked_sub(1)?).map(|(_, chunk)| chunk)
     }
 
@@ -64,6 +79,9 @@ impl Findings {
     /// was not shown is dropped.
     pub(super) fn keep(&mut self, shown: &[usize], facts: Vec<(Option<usize>, String)>) {
         for (number, text) in facts {
+            if self.reads == Reads::Sentences && self.repeats(number, &text) {
+                continue;
+            }
             let named = number.filter(|number| shown.contains(number));
             let supports = |number: &usize| {
                 self.chunk(*number).is_some_and(|chunk| bearing_words(chunk, &text).is_some())
@@ -86,12 +104,53 @@ impl Findings {
         }
     }
 
+    /// Whether a fact repeats words of an earlier one: rounds that see the earlier facts copy them, under any number.
+    fn repeats(&self, number: Option<usize>, text: &str) -> bool {
+        let own = bare(text);
+        let is_long = LONG <= own.split(' ').count();
+        let is_twin = |held: &Fact| {
+            let is_same = is_long || number == Some(held.number);
+            is_same
+                && [Some(&held.text), held.quote.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|held| bare(held).contains(&own))
+        };
+        !own.is_empty() && self.facts.iter().any(is_twin)
+    }
+
     /// The numbers of the passages that facts were read from, each once, in order.
     pub(super) fn with_facts(&self) -> Vec<usize> {
         let mut numbers: Vec<usize> = self.facts.iter().map(|fact| fact.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+
+    /// The places among these parts of a passage that its facts repeat: at least half of a part, so that a table is open
+    /// for its other rows.
+    pub(super) fn quoted_parts(&self, number: usize, parts: &[Range<usize>]) -> BTreeSet<usize> {
+        let Some(chunk) = self.chunk(number) else { return BTreeSet::new() };
+        let own = self.facts.iter().filter(|fact| fact.number == number);
+        let quotes: Vec<&str> = own.filter_map(|fact| fact.quote.as_deref()).collect();
+        let is_quoted = |part: &Range<usize>| {
+            let text = chunk.text.get(part.clone()).unwrap_or_default();
+            quotes.iter().any(|quote| {
+                quote.contains(text) || (text.contains(*quote) && text.len() <= 2 * quote.len())
+            })
+        };
+        let places = parts.iter().enumerate().filter(|(_, part)| is_quoted(part));
+        places.map(|(place, _)| place).collect()
+    }
+
+    /// Whether the passages with facts hold all words of an answer.
+    pub(super) fn hold(&self, answer: &str) -> bool {
+        let chunks = self.with_facts().into_iter().filter_map(|number| self.chunk(number));
+        let held: HashSet<String> = chunks
+            .flat_map(|chunk| content_words(&format!("{}\n{}", chunk.full_title(), chunk.text)))
+            .collect();
+        let words = content_words(answer);
+        !words.is_empty() && words.iter().all(|word| held.contains(word))
     }
 
     /// Whether a passage supports one of the facts.
@@ -130,15 +189,13 @@ impl Findings {
         }
     }
 
-    /// The passages with these numbers, as prompts show them.
-    pub(super) fn passages(&self, numbers: &[usize]) -> String {
-        let numbers = numbers.iter().filter_map(|number| Some((*number, self.chunk(*number)?)));
-        numbered_passages(numbers)
-    }
-
-    /// The facts read so far, one a line with the number of its passage; empty in the first round.
+    /// The facts read so far, one a line with the number of its passage, or with its title where the prompt does not show
+    /// the passage again; empty in the first round.
     pub(super) fn facts_so_far(&self) -> String {
-        let lines = self.facts.iter().map(|fact| fact_line(fact.number, &fact.text));
+        let lines = self.facts.iter().map(|fact| match (self.reads, self.chunk(fact.number)) {
+            (Reads::Sentences, Some(chunk)) => titled_line(chunk, &fact.text),
+            _ => fact_line(fact.number, &fact.text),
+        });
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -203,12 +260,124 @@ impl Findings {
     }
 }
 
-/// A fact as the next round shows it.
+/// A fact as the next round shows it, with its passage.
 fn fact_line(number: usize, words: &str) -> String {
-    format!("- {} [{number}]", quiet_words(&pikerag_prompt::one_line(words)))
+    format!("- {} [{number}]", quiet_words(&one_line(words)))
+}
+
+/// A fact as the next round shows it, without its passage. Rows of a table stay apart.
+fn titled_line(chunk: &Chunk, words: &str) -> String {
+    let words = match chunk.kind {
+        ChunkKind::Table => words.lines().map(one_line).collect::<Vec<_>>().join(" / "),
+        _ => one_line(words),
+    };
+    format!("- {} ({})", quiet_words(&words), quiet_words(&one_line(&chunk.full_title())))
 }
 
 fn listed<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let line = |line: &str| format!("- {}", quiet_words(&pikerag_prompt::one_line(line)));
+    let line = |line: &str| format!("- {}", quiet_words(&one_line(line)));
     lines.map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_doubles::chunk;
+
+    use super::*;
+
+    const BRANDT: &str = "Ilse Brandt was born in Varnsund. She married Jon Hale.";
+
+    fn fact(number: usize, text: &str) -> (Option<usize>, String) {
+        (Some(number), text.to_owned())
+    }
+
+    #[test]
+    fn facts_are_kept_once_and_shown_with_their_titles() {
+        let mut findings = Findings::of(Reads::Sentences);
+        let rows =
+            Chunk { kind: ChunkKind::Table, ..chunk(3, "Ports", "Varnsund | 41000\nOslo | 7") };
+        findings.add(
+            1,
+            vec![
+                chunk(1, "KX-40", "Designed by Ilse Brandt."),
+                chunk(2, "Ilse Brandt", BRANDT),
+                rows,
+            ],
+        );
+        let all = [1, 2, 3];
+        findings.keep(
+            &all,
+            vec![
+                fact(2, "Ilse Brandt was born in Varnsund."),
+                fact(3, "Varnsund | 41000\nOslo | 7"),
+            ],
+        );
+        // The same words again: whole, in part, in another case, and under the number of another passage.
+        for number in all {
+            findings.keep(
+                &all,
+                vec![
+                    fact(number, "ilse Brandt was born in Varnsund"),
+                    fact(number, "was born in Varnsund"),
+                ],
+            );
+        }
+        findings.keep(&all, vec![fact(2, "Varnsund")]);
+        assert_eq!(
+            findings.facts_so_far(),
+            "- Ilse Brandt was born in Varnsund. (Ilse Brandt)\n- Varnsund | 41000 / Oslo | 7 (Ports)"
+        );
+        let parts = [0..33, 34..55];
+        assert_eq!(findings.quoted_parts(2, &parts), BTreeSet::from([0]));
+        // A short fact of another passage is a fact of its own.
+        findings.keep(&all, vec![fact(1, "Ilse Brandt")]);
+        assert_eq!(findings.with_facts(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_table_stays_open_for_its_other_rows() {
+        let text = "Varnsund | 41000\nOslo | 700000\nBergen | 290000";
+        let mut findings = Findings::of(Reads::Sentences);
+        findings.add(1, vec![Chunk { kind: ChunkKind::Table, ..chunk(1, "Ports", text) }]);
+        findings.keep(&[1], vec![fact(1, "Oslo | 700000")]);
+        let whole = 0..text.len();
+        assert!(findings.quoted_parts(1, std::slice::from_ref(&whole)).is_empty());
+        findings.keep(&[1], vec![fact(1, text)]);
+        assert_eq!(findings.quoted_parts(1, std::slice::from_ref(&whole)), BTreeSet::from([0]));
+    }
+
+    #[test]
+    fn an_answer_is_held_by_passages_with_facts_alone() {
+        let mut findings = Findings::of(Reads::Sentences);
+        findings.add(
+            1,
+            vec![chunk(1, "KX-40", "Designed by Ilse Brandt."), chunk(2, "Ilse Brandt", BRANDT)],
+        );
+        findings.keep(&[1, 2], vec![fact(2, "Ilse Brandt was born in Varnsund.")]);
+        for (answer, is_held) in [
+            ("Varnsund", true),
+            ("in Varnsund", true),
+            ("KX-40", false),
+            ("Oslo", false),
+            ("", false),
+        ] {
+            assert_eq!(findings.hold(answer), is_held, "{answer}");
+        }
+    }
+
+    /// Rounds that read whole passages show facts by number, and keep each per passage, as kept runs do.
+    #[test]
+    fn whole_passages_keep_their_numbers() {
+        let mut findings = Findings::of(Reads::Passages);
+        findings.add(1, vec![chunk(1, "A", "The sea is deep."), chunk(2, "B", "The sea is deep.")]);
+        findings.keep(
+            &[1, 2],
+            vec![
+                fact(1, "The sea is deep."),
+                fact(2, "The sea is deep."),
+                fact(2, "The sea is deep."),
+            ],
+        );
+        assert_eq!(findings.facts_so_far(), "- The sea is deep. [1]\n- The sea is deep. [2]");
+    }
 }

@@ -1,6 +1,5 @@
 //! Finds atoms and chunks for each missing fact, without passages that carry a fact already.
 
-use crate::context::Rules;
 use pikerag_knowledge::{AtomKind, Candidate, ChunkId, Event, Via};
 use pikerag_retrieve::{Search, atoms, search};
 
@@ -54,7 +53,7 @@ pub(super) async fn look_up(
             }
         }
     }
-    let (candidates, chunks) = gathered(ports, run, found, Rules::within(params.tokens)).await?;
+    let (candidates, chunks) = gathered(ports, run, found, params.rules()).await?;
     run.push(Event::Retrieved { hop: round, candidates });
     Ok(findings.add(round + 1, chunks))
 }

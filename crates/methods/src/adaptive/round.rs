@@ -2,13 +2,14 @@
 
 use pikerag_knowledge::{Question, Role, Schema};
 use pikerag_prompt::{
-    Prompt, Reply, Unreadable, at_most, closed, list_items, object, quiet_headings, shape, text,
-    texts,
+    Prompt, Reply, Unreadable, ask_read, at_most, closed, list_items, object, quiet_headings,
+    shape, text, texts,
 };
 use pikerag_reason::how_to_answer;
 use serde_json::{Value, json};
 
 use super::findings::Findings;
+use super::shown::Shown;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
@@ -42,22 +43,23 @@ pub(crate) struct RoundReply {
     pub(crate) answer: String,
 }
 
-/// Asks about the passages with these numbers; `None` if the reply stayed unreadable.
+/// Asks about these passages; `None` if the reply stayed unreadable.
 pub(super) async fn read_round(
     ports: &Ports,
     run: &mut Run,
     question: &Question,
     findings: &Findings,
-    shown: &[usize],
+    shown: &Shown,
     asking: Asking,
 ) -> Result<Option<RoundReply>, SolveError> {
     let asked = quiet_headings(&question.text);
-    let context = match findings.passages(shown) {
+    let context = match shown.text() {
         empty if empty.is_empty() => "(no passages were found)".to_owned(),
         passages => passages,
     };
-    let (facts, tried, others) =
-        (findings.facts_so_far(), findings.tried(), findings.others(shown));
+    let (facts, tried) = (findings.facts_so_far(), findings.tried());
+    // The first version of the prompt shows it; kept runs are replayed with that text.
+    let others = findings.others(&shown.numbers());
     let (lookups, form) = (asking.lookups.to_string(), how_to_answer(question));
     let yes = |is: bool| if is { "yes" } else { "" };
     let inputs = [
@@ -71,18 +73,15 @@ pub(super) async fn read_round(
         ("others", others.as_str()),
         ("question", asked.as_str()),
     ];
-    match asking.answers {
-        true => run.ask::<RoundReply>(ports, &PROMPT, &inputs).await,
-        false => Ok(run.ask::<Collected>(ports, &PROMPT, &inputs).await?.map(|reply| reply.0)),
-    }
+    let model = ports.models.need(Role::Look)?;
+    let schema = Some(schema(asking.answers, asking.lookups));
+    let reply = ask_read(model, &PROMPT, &inputs, schema, read, &mut run.account).await;
+    Ok(run.readable(Role::Look, reply)?)
 }
-
-/// A reply without an answer.
-struct Collected(RoundReply);
 
 impl Reply for RoundReply {
     fn schema() -> Option<Schema> {
-        Some(schema(true))
+        Some(schema(true, MISSING))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -90,33 +89,25 @@ impl Reply for RoundReply {
     }
 }
 
-impl Reply for Collected {
-    fn schema() -> Option<Schema> {
-        Some(schema(false))
-    }
-
-    fn read(reply: &str) -> Result<Self, Unreadable> {
-        read(reply).map(Self)
-    }
-}
-
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_look: RoundReply, reply_collected: Collected }
+pikerag_test_support::fuzz_replies! { reply_look: RoundReply }
 
-/// Characters of a fact or of a sub-question, at most; below, how many of each there may be.
-const FACT: usize = 400;
-const FACTS: usize = 12;
-const MISSING: usize = 5;
+/// Characters of a fact or of a sub-question, and the number of facts, at most; the prompt has the same numbers.
+const FACT: usize = 300;
+const FACTS: usize = 8;
+/// Sub-questions where no parameter sets another number.
+const MISSING: usize = 3;
 
-/// Keys in the order in which the model must write them: reasons before the verdict, the verdict before the answer.
-fn schema(answers: bool) -> Schema {
+/// Keys in the order in which the model must write them: reasons before the verdict, the verdict before the answer. At most
+/// `missing` sub-questions.
+fn schema(answers: bool, missing: usize) -> Schema {
     let fact = closed(json!({"passage": {"type": "integer"}, "fact": at_most(FACT)}));
     let answer = answers.then(|| ("answer", json!({"type": "string"})));
     let keys = [
         ("thinking", at_most(THINKING)),
         ("facts", json!({"type": "array", "items": fact, "maxItems": FACTS})),
         ("sufficient", json!({"type": "boolean"})),
-        ("missing", json!({"type": "array", "items": at_most(FACT), "maxItems": MISSING})),
+        ("missing", json!({"type": "array", "items": at_most(FACT), "maxItems": missing})),
     ];
     let name = if answers { "look" } else { "look_collecting" };
     shape(name, keys.into_iter().chain(answer).collect())
@@ -206,10 +197,35 @@ mod tests {
     #[test]
     fn reasons_come_before_the_verdict_and_the_verdict_before_the_answer() {
         for answers in [true, false] {
-            let schema = schema(answers).schema.to_string();
+            let schema = schema(answers, MISSING).schema.to_string();
             let at = |key: &str| schema.find(&format!("\"{key}\"")).unwrap_or(usize::MAX);
             let keys = ["thinking", "facts", "sufficient", "missing", "answer"];
             assert!(keys.iter().map(|key| at(key)).is_sorted(), "{schema}");
         }
+    }
+
+    /// The text of the prompt and the schema of the reply have the same limits.
+    #[test]
+    fn text_and_schema_have_the_same_limits() {
+        let facts =
+            format!("at most {FACTS}, each copied word for word from one passage, {FACT} letters");
+        assert!(PROMPT.template.contains(&facts), "{facts}");
+        let schema = schema(true, 2).schema;
+        assert_eq!(schema["properties"]["missing"]["maxItems"], 2);
+        assert_eq!(schema["properties"]["facts"]["maxItems"], FACTS);
+    }
+
+    /// The reply to the first version of the prompt, with more facts and sub-questions than are asked for now.
+    #[test]
+    fn longer_replies_are_read_too() {
+        let fact = json!({"passage": 1, "fact": "A is B.".repeat(60)});
+        let reply = json!({
+            "thinking": "", "facts": vec![fact; 12], "sufficient": false,
+            "missing": ["a?", "b?", "c?", "d?", "e?"], "answer": ""
+        });
+        let reply = RoundReply::read(&reply.to_string()).unwrap();
+        assert_eq!((reply.facts.len(), reply.missing.len()), (12, 5));
+        let none = RoundReply::read(r#"{"facts": [], "sufficient": false}"#).unwrap();
+        assert!(none.missing.is_empty() && none.answer.is_empty());
     }
 }

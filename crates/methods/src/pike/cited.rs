@@ -77,6 +77,7 @@ pub(super) async fn cited(
             boxes,
             quote: quote.unwrap_or_default().to_owned(),
             check: if quote.is_some() { Check::Verified } else { Check::NotFound },
+            replaced_by: None,
         });
     }
     pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;

@@ -183,6 +183,22 @@ impl MethodParams for Params {
             field!(reading.looks as "looks", "reading rounds, one call each, at most", Range::COUNT),
             field!(reading.chunks as "look_chunks", "chunks gathered for the first reading round, at most", Range::COUNT),
             field!(reading.tokens as "look_tokens", "tokens of the passages in one reading round, at most", Range::TOKENS),
+            field!(
+                reading.reads as "look_reads",
+                "what a reading round reads: the sentences that fit best and are new, or whole passages, those with facts again",
+                Range::of::<adaptive::Reads>()
+            ),
+            field!(
+                reading.passage_tokens as "look_passage_tokens",
+                "tokens of the sentences of one passage in the first reading round, at most; a third of it for the later half of \
+                 the passages, and half of it in later rounds",
+                Range::TOKENS
+            ),
+            field!(
+                reading.ends as "look_ends",
+                "when the answer of a reading round needs no further call: if a passage holds it, or only if the facts suffice",
+                Range::of::<adaptive::Ends>()
+            ),
             field!(reading.lookups as "lookups", "sub-questions that are searched after a reading round, at most", Range::COUNT),
             field!(reading.found as "lookup_chunks", "chunks found for each sub-question, at most", Range::COUNT),
             field!(

@@ -101,10 +101,14 @@ impl Mcp {
         let citations = answer.citations.iter().map(|citation| {
             let url = self.app.permalink(base, citation.chunk);
             links.push((url.clone(), citation.title.clone()));
-            json!({
+            let mut shown = json!({
                 "number": citation.number, "title": citation.title, "uri": citation.uri, "page": citation.page,
                 "quote": citation.quote, "stands": citation.check == Check::Verified, "chunk": citation.chunk, "url": url,
-            })
+            });
+            if let (Some(by), Some(fields)) = (&citation.replaced_by, shown.as_object_mut()) {
+                fields.insert("replaced_by".to_owned(), json!(by));
+            }
+            shown
         });
         let citations: Vec<Value> = citations.collect();
         let usage = came.run.cost.spent.usage();

@@ -193,6 +193,8 @@ export const zh: typeof en = {
     fewer: "收起",
     hidden: (count) => `另有 ${n(count)} 条见下方`,
     checks: { verified: "与原文一致", not_found: "原文中未找到", described: "转述，非原文" },
+    replacedBy: (name, mark) => `已被 ${name} 取代${mark === "" ? "" : `（${mark}）`}`,
+    version: (version) => `版本 ${version}`,
     citation: (number, title, check) => `引用 ${n(number)}：${title}，${check}`,
     recalled: {
       taken: (by) => `${by} 此前核实过这个回答，已直接采用。`,

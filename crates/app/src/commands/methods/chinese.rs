@@ -53,10 +53,22 @@ const SUMMARIES: [(&str, &str); 48] = [
 ];
 
 /// The meaning of each parameter, which is the same in all methods.
-const MEANINGS: [(&str, &str); 38] = [
+const MEANINGS: [(&str, &str); 41] = [
     ("looks", "阅读轮次的上限，每轮一次调用"),
     ("look_chunks", "每轮阅读的文本块数上限"),
     ("look_tokens", "每轮阅读的文本块的 Token 上限"),
+    (
+        "look_reads",
+        "每轮阅读的内容：最相关且未读过的句子（sentences），或完整的文本块、已找到事实的再读一遍（passages）",
+    ),
+    (
+        "look_passage_tokens",
+        "第一轮中每个文本块所选句子的 Token 上限；排在后一半的文本块为其三分之一，之后各轮为其一半",
+    ),
+    (
+        "look_ends",
+        "何时直接采用阅读轮次的回答：有文本块包含该回答即可（answered），或仅当事实充分（sufficient）",
+    ),
     ("lookups", "每轮之后检索的子问题数上限"),
     ("lookup_chunks", "每个子问题检索的文本块数上限"),
     ("reader", "由谁写出回答：阅读轮次本身、再一次调用，或按该模型已表现出的能力"),
