@@ -208,6 +208,17 @@ pub(crate) fn spent(spent: &Spent, language: Language) -> String {
     .of(language)
 }
 
+/// Tokens of an endpoint's cache at the end of a list; empty if it reports none.
+pub(crate) fn cached(tokens: u64, language: Language) -> String {
+    match tokens {
+        0 => String::new(),
+        _ => {
+            Words::new(format!(", {tokens} of them cached"), format!("，其中 {tokens} 个来自缓存"))
+                .of(language)
+        }
+    }
+}
+
 /// A time, in UTC.
 pub(crate) fn when(millis: Millis) -> String {
     let time =

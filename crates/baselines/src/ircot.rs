@@ -11,6 +11,7 @@ use tracing::instrument;
 use crate::self_ask::Shots;
 use pikerag_methods::conclude::conclude_with;
 use pikerag_methods::decompose::shown_context;
+use pikerag_methods::fitting::fitted;
 use pikerag_methods::retrieval::{RetrievalParams, look_up};
 use pikerag_methods::spec::{Cost, MethodParams, MethodSpec, Range, Variant, WithoutModel, field};
 use pikerag_methods::{Ports, Run, SolveError};
@@ -165,7 +166,8 @@ async fn reason(
         [] => "(nothing yet)".to_owned(),
         sentences => quiet_headings(&sentences.join("\n")),
     };
-    let (shown, asked) = (shown_context(context), quiet_headings(&question.text));
+    let read = fitted(ports, question, context, &so_far, run).await?;
+    let (shown, asked) = (shown_context(&read), quiet_headings(&question.text));
     let inputs = [
         ("when_null", if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER }),
         ("last", if is_last { "yes" } else { "" }),

@@ -212,6 +212,8 @@ pub struct ChatSettings {
     pub limits: Limits,
     /// The retries.
     pub retry: RetryParams,
+    /// The seconds in which a slow model must answer; 0 for no limit, `None` for the default.
+    pub answer_seconds: Option<u32>,
 }
 
 /// The source of vectors.

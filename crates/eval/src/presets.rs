@@ -79,7 +79,7 @@ pub struct Files {
 
 /// The places of data sets below the folder of `--data`: name, questions, and the corpus if it is
 /// elsewhere. The neutral files come first, then the published ones under their own names.
-const PLACES: [(&str, &[&str], &str); 20] = [
+const PLACES: [(&str, &[&str], &str); 22] = [
     ("hotpotqa", &["hotpotqa.questions.jsonl", "hotpot_dev_distractor_v1.json"], ""),
     ("2wiki", &["2wiki.questions.jsonl", "2wikimultihopqa/dev.json", "2wiki/dev.json"], ""),
     ("musique", &["musique.questions.jsonl", "musique_ans_v1.0_dev.jsonl"], ""),
@@ -104,6 +104,9 @@ const PLACES: [(&str, &[&str], &str); 20] = [
     // Our own, over public tables: `examples/tables`.
     ("tables", &["main/questions.jsonl"], "docs"),
     ("tables-third", &["third/questions.jsonl"], "docs"),
+    // Our own, over the files of two made-up companies: `examples`.
+    ("vellmarsh", &["vellmarsh/questions.jsonl"], "docs"),
+    ("linyuan", &["linyuan/questions.jsonl"], "docs"),
     ("forecasts", &["forecasts.questions.jsonl"], "forecasts.corpus.csv"),
     ("open-australian-legal-qa", &["open-australian-legal-qa.questions.jsonl", "qa.jsonl"], ""),
 ];

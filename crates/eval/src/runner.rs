@@ -35,6 +35,8 @@ pub struct Params<'a> {
     pub in_flight: usize,
     /// The use of questions' tags.
     pub tags: TagUse,
+    /// The tokens that the answering model may read at a time, if it is slow.
+    pub reads_at_most: Option<u32>,
     /// The judges of the answers.
     pub judges: Judges<'a>,
     /// US dollars per million tokens of prompt and of reply, by role; a missing role has no known
@@ -133,13 +135,13 @@ struct Verdicts {
 }
 
 async fn asked(ports: &Ports, method: Method, item: &Item, params: Params<'_>) -> Asked {
-    let Params { snapshots, judges, tags, .. } = params;
+    let Params { snapshots, judges, tags, reads_at_most, .. } = params;
     let question = item.asked();
     let began = Instant::now();
     let mut run = match snapshots.snapshot(&Filter::default(), &Filter::default()).await {
         Ok(base) => {
             let ports = Ports { base, ..ports.clone() };
-            let run = RunParams { tags, ..RunParams::default() };
+            let run = RunParams { tags, reads_at_most, ..RunParams::default() };
             answer(&ports, &question, method, run, pending()).await
         }
         Err(error) => Finished {

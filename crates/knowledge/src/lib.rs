@@ -79,9 +79,9 @@ pub use ports::{
     Relevance, Reranker, Reserved, Role, RowPlace, RowReader, SampleKey, Schema, Scope, Scored,
     SearchIndex, SearchWriter, ShortDescription, SimilarTerm, Snapshots, SourceSummary, SqlLimits,
     Stage, StoreError, StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses,
-    TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, TokenLogprob, Usage, Vector, VectorSet,
-    VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms, nearest_chunks,
-    pairs_from,
+    TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, Timings, TokenLogprob, Usage, Vector,
+    VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms,
+    nearest_chunks, pairs_from,
 };
 pub use problem::ProblemFact;
 pub use records::{

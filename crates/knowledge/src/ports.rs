@@ -40,7 +40,7 @@ pub use keys::{
 pub use ledger::{CallRecord, Claim, Ledger};
 pub use models::{
     CallOrigin, CallRef, ChatModel, ChatReply, ChatRequest, DraftFields, FinishReason, Message,
-    ModelError, Role, Schema, TokenLogprob, Usage, mean_probability,
+    ModelError, Role, Schema, Timings, TokenLogprob, Usage, mean_probability,
 };
 pub use progress::{ChunkSet, Progress, StructureChange, TextToEmbed, Wanted};
 pub use refusals::{Refusal, RefusalCause, RefusalCount, RefusalWriter};

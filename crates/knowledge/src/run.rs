@@ -139,6 +139,10 @@ pub struct RunRecord {
     /// The weights of retrieval; null in runs of versions without weights.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub weights: Value,
+    /// The tokens that its model may read at a time; none without a limit. A replay uses it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reads_at_most: Option<u32>,
     /// The question, word for word.
     pub question: Question,
     /// The filter on the base; empty if everything was visible.
@@ -202,6 +206,7 @@ impl Account {
         cost.spent.add(role, reply.usage);
         if !reply.call.as_ref().is_some_and(|call| call.replayed) {
             cost.paid.add(role, reply.usage);
+            cost.paid.cached_tokens += reply.cached_tokens;
         }
         self.calls.extend(reply.call.iter().map(|call| call.key.clone()));
         let scored = mean_probability(&reply.logprobs).map(|probability| ScoredReply {

@@ -12,6 +12,15 @@ use crate::ports::{Role, Usage};
 pub struct Spent {
     /// By role: the number of calls and their usage.
     pub by_role: BTreeMap<Role, (usize, Usage)>,
+    /// Tokens of the prompts that endpoints had in their caches. Only calls that were really made
+    /// count, and only at endpoints that report them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Spent {
@@ -29,6 +38,7 @@ impl Spent {
             mine.0 += calls;
             mine.1 += *used;
         }
+        self.cached_tokens += other.cached_tokens;
     }
 
     /// Calls of all roles.

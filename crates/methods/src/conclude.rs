@@ -8,7 +8,9 @@ use pikerag_narrate::{InWords, Language, Sentence};
 use pikerag_reason::{Claim, Quoted, Reading, cite, read_finally};
 
 use crate::editions::with_marked_titles;
+use crate::fitting::fitted;
 use crate::named::absent_things;
+use crate::narrowing::Narrowed;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
 use crate::run::Run;
@@ -36,8 +38,10 @@ pub async fn conclude_with(
     let why = match ports.models.of(Role::Answer) {
         Some(model) => {
             let marked = with_marked_titles(ports, question, &context).await?;
-            let shown = marked.as_ref().unwrap_or(&context);
-            let asked = read_finally(model, question, shown, notes, &mut run.account).await;
+            let whole = marked.as_ref().unwrap_or(&context);
+            let shown = fitted(ports, question, whole, notes, run).await?;
+            let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+            let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
             match run.readable(Role::Answer, asked)? {
                 Some(reading) => {
                     let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };

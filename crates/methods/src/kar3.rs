@@ -20,6 +20,7 @@ use crate::conclude::conclude;
 use crate::decompose::{
     Choice, Proposer, Selection, Selector, propose, propose_words, select, shown_demonstrations,
 };
+use crate::fitting::fitted;
 use crate::ports::{Ports, SolveError};
 use crate::retrieval::least_similarity;
 pub use crate::retrieval::{DELTA, Rule};
@@ -158,7 +159,8 @@ async fn line_3(
 ) -> Result<Option<Vec<String>>, SolveError> {
     let proposals = match ports.models.of(Role::Propose) {
         Some(model) if !offline(ports) => {
-            propose(model, question, context, proposer, examples, run).await?
+            let shown = fitted(ports, question, context, "", run).await?;
+            propose(model, question, &shown, proposer, examples, run).await?
         }
         _ => Some(propose_words(question, context)),
     };
@@ -223,7 +225,8 @@ async fn line_5(
             let may_end = params.mode == Mode::Ours;
             let choice =
                 Choice { candidates: found, chunks: &chunks, selector: params.selector, may_end };
-            select(model, question, context, choice, run).await?
+            let shown = fitted(ports, question, context, "", run).await?;
+            select(model, question, &shown, choice, run).await?
         }
         // Candidates come best first and none is in the context, so the first is the best new one.
         _ => Some(Selection { thinking: String::new(), index: Some(0), enough: None }),

@@ -58,7 +58,8 @@ pub(crate) async fn quoted(
     Ok(quoted)
 }
 
-async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> {
+/// What the base says of the question's words and meaning.
+pub(crate) async fn known(ports: &Ports, question: &Question) -> Result<Known, SolveError> {
     let terms = query_terms(question.query());
     let counts = ports.base.term_counts(&terms).await?;
     let all = (ports.base.state().await?.chunks.max(2) as f32).ln();

@@ -14,6 +14,8 @@ use pikerag_retrieve::{
 };
 
 use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::fitting::fitted;
+use crate::narrowing::Narrowed;
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::recall::verified_passages;
@@ -297,7 +299,9 @@ pub async fn answer_step(
     notes: &str,
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let asked = read(model, question, context, notes, &mut run.account).await;
+    let shown = fitted(ports, question, context, notes, run).await?;
+    let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+    let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }
 

@@ -44,15 +44,19 @@ pub struct RunParams {
     /// Whether verified answers to the same question serve the run, whatever its method (PIKE-RAG §4.1). `pike`
     /// uses its own parameter instead.
     pub verified: VerifiedUse,
+    /// The tokens that the answering model may read at a time, so that a slow one answers in time; kept with
+    /// the run. None: it reads all that a method gives it.
+    pub reads_at_most: Option<u32>,
 }
 
 impl Default for RunParams {
-    /// No sink, no verified answers, and a clock that stays at 0.
+    /// No sink, no verified answers, no limit of reading, and a clock that stays at 0.
     fn default() -> Self {
         let (id, filter) = (RunId::default(), Filter::default());
         let (clock, tags): (Clock, _) = (Arc::new(|| 0), TagUse::Off);
         let verified = VerifiedUse::Ignored;
-        Self { id, clock, sink: None, process: 0, retrace: None, filter, tags, verified }
+        let (sink, retrace, reads_at_most) = (None, None, None);
+        Self { id, clock, sink, process: 0, retrace, filter, tags, verified, reads_at_most }
     }
 }
 
@@ -102,6 +106,7 @@ impl Run {
             method: method.name,
             parameters: method.parameters,
             weights: method.weights,
+            reads_at_most: params.reads_at_most,
             question: question.clone(),
             filter: params.filter.clone(),
             started: (params.clock)(),

@@ -36,6 +36,7 @@ pub mod prefix;
 pub mod retry;
 pub mod secret;
 pub mod single_flight;
+pub mod speeds;
 pub mod stack;
 pub mod upstream;
 
@@ -57,6 +58,7 @@ pub use prefix::{Prefixed, Prefixes};
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;
+pub use speeds::Speed;
 pub use stack::{
     CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack,
 };

@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{
-    CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role, Usage,
-};
+use pikerag_knowledge::{CallRef, ChatModel, ChatReply, ChatRequest, ModelError, OpenCall, Role};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::debug;
 
 use crate::draft::{Draft, DraftText, watched_by};
 use crate::estimate::estimate_prompt;
+use crate::speeds::Speed;
 
 /// The chat calls of one question that have no reply yet. Calls that the ledger answers, and calls
 /// that join one of another question, are not among them.
@@ -53,7 +52,17 @@ struct Begun {
 
 /// The pace of answered calls, by model and role. It contains no text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Paces(BTreeMap<String, BTreeMap<Role, Pace>>);
+pub struct Paces(BTreeMap<String, ModelPace>);
+
+/// The pace of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ModelPace {
+    #[serde(flatten)]
+    by_role: BTreeMap<Role, Pace>,
+    /// Measured by endpoints that report times, and by `doctor`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    speed: Option<Speed>,
+}
 
 /// Sums over answered calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,19 +185,38 @@ impl Paces {
 
     /// Adds others.
     pub fn merge(&mut self, other: &Self) {
-        for (model, by_role) in &other.0 {
-            for (role, pace) in by_role {
+        for (model, own) in &other.0 {
+            for (role, pace) in &own.by_role {
                 self.entry(model, *role).add(*pace);
+            }
+            if let Some(speed) = own.speed {
+                self.add_speed(model, speed);
             }
         }
     }
 
+    /// How fast a model reads and writes; `None` if it was not measured.
+    pub fn speed(&self, model: &str) -> Option<Speed> {
+        self.0.get(model)?.speed
+    }
+
+    /// Adds the measured speed of a model.
+    pub fn add_speed(&mut self, model: &str, speed: Speed) {
+        self.0.entry(model.to_owned()).or_default().speed.get_or_insert_default().add(speed);
+    }
+
+    /// The mean tokens of a reply; `None` without a call.
+    pub fn reply_tokens(&self, model: &str, role: Role) -> Option<f64> {
+        let pace = self.of(model, role);
+        (0 < pace.calls).then(|| pace.completion_tokens as f64 / pace.calls as f64)
+    }
+
     fn of(&self, model: &str, role: Role) -> Pace {
-        self.0.get(model).and_then(|by_role| by_role.get(&role)).copied().unwrap_or_default()
+        self.0.get(model).and_then(|own| own.by_role.get(&role)).copied().unwrap_or_default()
     }
 
     fn entry(&mut self, model: &str, role: Role) -> &mut Pace {
-        self.0.entry(model.to_owned()).or_default().entry(role).or_default()
+        self.0.entry(model.to_owned()).or_default().by_role.entry(role).or_default()
     }
 }
 
@@ -223,7 +251,7 @@ struct Opened<'a> {
 
 impl Opened<'_> {
     /// Counts its time.
-    fn answered(self, usage: Usage) {
+    fn answered(self, reply: &ChatReply) {
         let mut state = self.calls.state();
         if let Some(call) = state.open.remove(&self.id) {
             let first = call.draft.as_ref().and_then(|draft| draft.first());
@@ -231,7 +259,7 @@ impl Opened<'_> {
             let pace = Pace {
                 calls: 1,
                 prompt_tokens: call.prompt_tokens,
-                completion_tokens: usage.completion_tokens,
+                completion_tokens: reply.usage.completion_tokens,
                 millis: millis(call.at.elapsed()),
                 streamed: u64::from(first.is_some()),
                 first_token_ms: first.unwrap_or_default(),
@@ -240,6 +268,9 @@ impl Opened<'_> {
                 debug!(model = call.model, %call.role, first_token_ms, pace.millis, "streamed");
             }
             state.measured.entry(&call.model, call.role).add(pace);
+            if let Some(timings) = reply.timings {
+                state.measured.add_speed(&call.model, Speed::of(timings));
+            }
             state.last = call.draft;
         }
     }
@@ -285,7 +316,7 @@ impl<M: ChatModel> ChatModel for Observed<M> {
             Some(draft) => watched_by(draft, self.inner.complete(request)).await?,
             None => self.inner.complete(request).await?,
         };
-        call.answered(reply.usage);
+        call.answered(&reply);
         Ok(reply)
     }
 

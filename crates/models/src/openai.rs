@@ -18,6 +18,7 @@ mod embeddings;
 mod events;
 mod extra;
 mod http;
+mod measured;
 mod quirks;
 mod rerank;
 mod spans;

@@ -47,6 +47,15 @@ impl InWords for Note {
                 format!("The documents are long: the run reads their first {limit} passages."),
                 format!("文档较长：只读取前 {limit} 个段落。"),
             ),
+            Self::ContextCut { passages, of, tokens } => Words::new(
+                format!(
+                    "The model is slow: it reads the best sentences of {passages} of {}, at most {tokens} tokens.",
+                    counted(*of, "passage"),
+                ),
+                format!(
+                    "模型较慢：只读取 {of} 个段落中 {passages} 个的最相关句子，最多 {tokens} 个 Token。"
+                ),
+            ),
             Self::PartsNotSummarized { unread, parts } => Words::new(
                 format!("{unread} of {} could not be summarized.", counted(*parts, "part")),
                 format!("{parts} 个部分中有 {unread} 个无法概括。"),

@@ -265,6 +265,7 @@ fn notes_and_faults_have_words() {
             Note::SummarizesTag { tag: named(), passages: 1 },
             Note::SummarizesDocuments { titles: names() },
             Note::ReadsFirstPassages { limit: 9 },
+            Note::ContextCut { passages: 2, of: 6, tokens: 900 },
             Note::PartsNotSummarized { unread: 1, parts: 3 },
             Note::FewerAgents { agents: 1 },
             Note::AgentFailed { name: named(), error: named() },

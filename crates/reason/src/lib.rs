@@ -13,8 +13,8 @@ pub use cite::{cite, verify};
 pub use columns::columns_of;
 pub use combine::{COMBINE, combine, short_answer, transcript};
 pub use form::{how_to_answer, how_to_answer_alone, how_to_summarize};
-pub use quote::{FLOOR, Known, Quoted, quote};
-pub use read::{Reading, answer_in, missing_in, read, read_finally};
+pub use quote::{FLOOR, Known, Quoted, context_tokens, fit, quote};
+pub use read::{Reading, answer_in, missing_in, read, read_finally, tokens_beside};
 pub use support::bearing_words;
 
 use pikerag_knowledge::ChunkId;

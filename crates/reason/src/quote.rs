@@ -4,6 +4,7 @@
 
 mod asked;
 mod characters;
+mod fitting;
 mod units;
 mod unknown;
 
@@ -17,6 +18,8 @@ use pikerag_language::{is_chinese, stem, terms, with_columns};
 use crate::Claim;
 use crate::columns::columns_of;
 use crate::read::Reading;
+
+pub use self::fitting::{context_tokens, fit};
 
 use self::asked::{Kind, holds_new_value, kind_of};
 use self::characters::Characters;

@@ -1,6 +1,7 @@
 //! Asks a model to answer from the context: `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
 
 use pikerag_knowledge::{Account, ChatModel, Context, Question, Role, Schema};
+use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
     AskError, Prompt, Reply, Unreadable, ask, closed, object, passages, quiet_headings, shape, text,
 };
@@ -85,6 +86,15 @@ async fn read_by(
     }
     let missing = reply.missing.into_iter().collect();
     Ok(Reading { answer: reply.answer, rationale: reply.rationale, missing, claims })
+}
+
+/// The tokens of the prompt of [`read`] beside its passages, estimated.
+pub fn tokens_beside(question: &Question, notes: &str) -> u64 {
+    let form = how_to_answer(question);
+    [PROMPT.template, form.as_ref(), question.text.as_str(), notes]
+        .map(estimate_tokens)
+        .iter()
+        .sum()
 }
 
 struct RawReply {

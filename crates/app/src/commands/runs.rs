@@ -125,9 +125,13 @@ fn show(output: Output, response: &RunResponse) -> anyhow::Result<u8> {
     let (calls, prompt, reply) =
         (run.cost.paid.calls(), paid.prompt_tokens, paid.completion_tokens);
     let money = usd.paid.map(|usd| render::dollars(usd, language)).unwrap_or_default();
+    let cached = render::cached(run.cost.paid.cached_tokens, language);
     output.say(
-        format!("paid in this run: {}, {prompt} + {reply} tokens{money}", count(calls, "call")),
-        format!("本次运行付费：{calls} 次调用，{prompt} + {reply} 个 Token{money}"),
+        format!(
+            "paid in this run: {}, {prompt} + {reply} tokens{cached}{money}",
+            count(calls, "call")
+        ),
+        format!("本次运行付费：{calls} 次调用，{prompt} + {reply} 个 Token{cached}{money}"),
     );
     Ok(0)
 }

@@ -298,9 +298,12 @@ fn every_preset_runs_to_its_end_on_the_stub() {
         if name == "tables" {
             continue;
         }
-        let (data, settings) = match name.starts_with("pike-l") {
-            true => (format!("{examples}/maintenance"), records.as_str()),
-            false => ("data".to_owned(), settings),
+        let (data, settings) = match name {
+            "small-models" => (examples.to_owned(), ""),
+            _ if name.starts_with("pike-l") => {
+                (format!("{examples}/maintenance"), records.as_str())
+            }
+            _ => ("data".to_owned(), settings),
         };
         place.write("pikerag.toml", settings);
         let ran = ["--json", "eval", "--limit", "1", "--data", &data, "--preset", name];

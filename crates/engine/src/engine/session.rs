@@ -8,6 +8,7 @@ mod embedding;
 mod endpoints;
 mod labelled;
 mod named;
+mod reads_at_most;
 mod reranking;
 mod searching;
 mod trial;

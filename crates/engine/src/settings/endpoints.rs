@@ -11,7 +11,7 @@ use pikerag_models::{Endpoint, Limits, Price, Prices, RetryParams, Structured};
 use super::ChatSettings;
 use super::file::{ChatTable, PriceTable, SettingsFile};
 use super::keys::OPENAI;
-use super::local::PARALLEL;
+use super::local::{MOST_PARALLEL, PARALLEL};
 
 /// The prices of the file. Models that pikerag serves itself are free unless the file prices them.
 pub(super) fn prices(file: &SettingsFile, tables: &BTreeMap<Role, ChatTable>) -> Prices {
@@ -29,6 +29,15 @@ pub(super) fn prices(file: &SettingsFile, tables: &BTreeMap<Role, ChatTable>) ->
 /// The name of the model that pikerag serves itself, if this is one.
 fn local_model(table: &ChatTable) -> Option<String> {
     table.model.clone().filter(|model| model.starts_with(LOCAL))
+}
+
+/// The calls at a time that a server of pikerag must process: as many as the settings allow, so that
+/// no call displaces the prompt of another from the server's memory.
+pub(super) fn local_calls(file: &SettingsFile, tables: &BTreeMap<Role, ChatTable>) -> usize {
+    let perspectives = file.perspectives.iter().map(|own| &own.chat);
+    let local = tables.values().chain(perspectives).filter(|table| local_model(table).is_some());
+    let calls = local.map(|table| chat(table).limits.in_flight.get()).max();
+    calls.unwrap_or(PARALLEL.get()).min(MOST_PARALLEL)
 }
 
 /// The endpoint of a model that pikerag serves itself: it gets no key and no header.
@@ -63,7 +72,7 @@ pub(super) fn chat(table: &ChatTable) -> ChatSettings {
     }
     // The total time must cover a model that may think for hours.
     retry.total = retry.total.max(endpoint.timeout * 2);
-    ChatSettings { endpoint, limits, retry }
+    ChatSettings { endpoint, limits, retry, answer_seconds: table.answer_seconds }
 }
 
 fn remote_endpoint(table: &ChatTable) -> Endpoint {

@@ -121,6 +121,8 @@ pub(super) struct ChatTable {
     pub(super) max_attempts: Option<u32>,
     /// The most tokens of a reply.
     pub(super) reply_tokens: Option<NonZeroU32>,
+    /// The time in which a slow model must answer: contexts are cut to what it can read. 0: no limit.
+    pub(super) answer_seconds: Option<u32>,
     /// Whether final answers are shown while the model writes them.
     pub(super) stream: Option<bool>,
     /// Headers of every request, besides that of the key.
@@ -354,6 +356,7 @@ impl ChatTable {
             tokens_per_minute: self.tokens_per_minute.or(default.tokens_per_minute),
             max_attempts: self.max_attempts.or(default.max_attempts),
             reply_tokens: self.reply_tokens.or(default.reply_tokens),
+            answer_seconds: self.answer_seconds.or(default.answer_seconds),
             stream: self.stream.or(default.stream),
             headers: if self.headers.is_empty() && !own_place {
                 default.headers.clone()

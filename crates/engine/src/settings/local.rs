@@ -10,6 +10,8 @@ use super::{Environment, WeightPlaces};
 
 /// The calls that a server processes at a time.
 pub(super) const PARALLEL: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
+/// The most calls that a server processes at a time: each needs memory for a whole context.
+pub(super) const MOST_PARALLEL: usize = 8;
 /// The longest prompts of our methods have about 6,000 tokens, and replies up to 2,000.
 const CONTEXT_TOKENS: NonZeroU32 = NonZeroU32::MIN.saturating_add(8191);
 const IDLE_MINUTES: u64 = 10;

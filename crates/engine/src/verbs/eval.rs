@@ -245,6 +245,7 @@ async fn ask_set(
         snapshots: base,
         in_flight: request.concurrency,
         tags: session.settings().methods.weights.tags,
+        reads_at_most: session.reads_at_most(),
         judges: Judges {
             right: ports.models.of(Role::Judge).filter(|_| plan.judge),
             consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),

@@ -312,7 +312,8 @@ fn asking_again<'a>(session: &Session, run: &'a RunRecord, retrace: Retrace) -> 
     let (question, filter) = (&run.question, &run.filter);
     let (method, weights) = (method_of(session, run)?, weights_of(session, run)?);
     let Weights { tags, verified, .. } = weights;
-    Ok(Asking { question, method, filter, tags, verified, retrace: Some(retrace) })
+    let (reads_at_most, retrace) = (run.reads_at_most, Some(retrace));
+    Ok(Asking { question, method, filter, tags, verified, reads_at_most, retrace })
 }
 
 async fn ended(session: &Session, base: &Base, name: &str) -> Result<(RunRecord, Vec<RunEvent>)> {

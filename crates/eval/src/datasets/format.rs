@@ -107,7 +107,7 @@ impl Format {
         pool: &mut Pool,
     ) -> Result<Option<Item>, Error> {
         match self {
-            Self::Neutral => neutral::item(record).map(Some),
+            Self::Neutral => neutral::item(record),
             Self::Tables => tables::item(record).map(Some),
             Self::HotpotQa | Self::TwoWiki => multihop::hotpotqa(record, pool).map(Some),
             Self::MuSiQue => multihop::musique(record, pool),
@@ -227,6 +227,10 @@ mod tests {
     #[test]
     fn unanswerable_questions_are_counted_and_letters_make_a_choice() {
         assert_eq!(set("musique_full.jsonl", MUSIQUE).unanswerable, 1);
+        let own = r#"{"id": "a", "question": "Who?", "answers": ["Ann"], "answerable": true}
+{"id": "b", "question": "Why?", "answers": [], "answerable": false}"#;
+        let own = set("questions.jsonl", own);
+        assert_eq!((own.items.len(), own.unanswerable), (1, 1));
         let tasks = |file| set(file, LAWBENCH).items[0].task;
         assert_eq!((tasks("1-2.json"), tasks("3-1.json")), (Task::Choice, Task::Articles));
         let error = parse("law.json", LAWBENCH, None).unwrap_err();

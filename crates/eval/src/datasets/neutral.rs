@@ -31,6 +31,7 @@ struct Raw {
     #[serde(default)]
     statute_ids: Vec<String>,
     statute_id: Option<String>,
+    answerable: Option<bool>,
     #[serde(default)]
     metadata: Metadata,
 }
@@ -49,10 +50,13 @@ struct Metadata {
     supporting_chunk_ids: Vec<String>,
 }
 
-/// For `LawBench`, the instruction precedes the question, and the letters of a choice join the gold
+/// `None` for a question that is marked as not answerable. For `LawBench`, the instruction precedes the question, and the letters of a choice join the gold
 /// answers. For `FEVER`, the question is about the claim, and each verdict has its aliases.
-pub(super) fn item(record: Value) -> Result<Item, Error> {
+pub(super) fn item(record: Value) -> Result<Option<Item>, Error> {
     let raw: Raw = serde_json::from_value(record)?;
+    if raw.answerable == Some(false) {
+        return Ok(None);
+    }
     let letters = raw.choice.concat();
     let answers = labels(
         [raw.answers, raw.answer_labels, Vec::from_iter(raw.answer), vec![letters]].concat(),
@@ -86,5 +90,5 @@ pub(super) fn item(record: Value) -> Result<Item, Error> {
         wanted: None,
         context: Vec::new(),
     };
-    Ok(singlehop::as_verdict(item))
+    Ok(Some(singlehop::as_verdict(item)))
 }

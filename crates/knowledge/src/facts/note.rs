@@ -24,6 +24,9 @@ pub enum Note {
     SummarizesDocuments { titles: Vec<String> },
     /// The run reads only the first passages, up to the limit.
     ReadsFirstPassages { limit: usize },
+    /// The model is slow: it reads the best sentences of `passages` of `of` passages, at most
+    /// `tokens` tokens.
+    ContextCut { passages: usize, of: usize, tokens: u64 },
     /// Some of the parts could not be summarized.
     PartsNotSummarized { unread: usize, parts: usize },
     /// The budget allows only this number of agents.

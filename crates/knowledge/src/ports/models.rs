@@ -205,6 +205,14 @@ pub struct ChatReply {
     /// it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logprobs: Vec<TokenLogprob>,
+    /// Tokens of the prompt that the endpoint had in its cache and did not read again; 0 if it does
+    /// not report them, and for a reply of the ledger.
+    #[serde(skip)]
+    pub cached_tokens: u64,
+    /// How long the endpoint read and wrote; `None` if it does not report it, and for a reply of
+    /// the ledger.
+    #[serde(skip)]
+    pub timings: Option<Timings>,
     /// The call's place in the ledger; `None` for a model without a ledger.
     #[serde(skip)]
     pub call: Option<CallRef>,
@@ -215,6 +223,19 @@ impl ChatReply {
     pub fn new(text: impl Into<String>, usage: Usage) -> Self {
         Self { text: text.into(), usage, ..Self::default() }
     }
+}
+
+/// An endpoint's own measurement of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// Tokens of the prompt that it read, without those of its cache.
+    pub read_tokens: u64,
+    /// The time of reading them.
+    pub reading: Duration,
+    /// Tokens of the reply.
+    pub written_tokens: u64,
+    /// The time of writing them.
+    pub writing: Duration,
 }
 
 /// Why a model stopped writing.

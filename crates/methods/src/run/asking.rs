@@ -10,6 +10,11 @@ use super::Run;
 use crate::ports::{Ports, SolveError};
 
 impl Run {
+    /// The tokens that the answering model may read at a time, if there is a limit.
+    pub fn reads_at_most(&self) -> Option<u32> {
+        self.params.reads_at_most
+    }
+
     /// The language of the question, for sentences that no model writes.
     pub(crate) fn language(&self) -> Language {
         Language::of(self.record.question.query())

@@ -16,6 +16,7 @@ use tracing::Instrument;
 use self::shape::{ResponseFormat, is_bounded, response_format};
 use self::stream::Assembled;
 use super::http::{Wire, is_of_events};
+use super::measured::{cached, counted, timings};
 use super::quirks::{Dialect, Quirks};
 use super::{Endpoint, Structured, Transport, Trouble, spans};
 use crate::draft::{Draft, watched};
@@ -89,6 +90,7 @@ impl OpenAiChat {
             return Err(Trouble::wrong("has no choices"));
         };
         choice.usage = completion.usage;
+        choice.timings = completion.timings;
         Ok(choice)
     }
 
@@ -240,6 +242,8 @@ fn wire_message(message: &Message) -> WireMessage<'_> {
 struct Completion {
     choices: Option<Vec<Choice>>,
     usage: Option<Value>,
+    /// llama.cpp's measurement.
+    timings: Option<Value>,
     error: Option<Value>,
 }
 
@@ -252,6 +256,8 @@ struct Choice {
     logprobs: Option<TokenScores>,
     #[serde(skip)]
     usage: Option<Value>,
+    #[serde(skip)]
+    timings: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -308,7 +314,9 @@ impl Choice {
                 .unwrap_or_else(|| estimate_tokens(&text)),
         };
         let finish = self.finish_reason.as_deref().map(finish_reason);
-        ChatReply { finish, ..ChatReply::new(text, usage) }
+        let cached_tokens = cached(self.usage.as_ref(), self.timings.as_ref());
+        let timings = self.timings.as_ref().and_then(timings);
+        ChatReply { finish, cached_tokens, timings, ..ChatReply::new(text, usage) }
     }
 }
 
@@ -326,13 +334,6 @@ impl TokenScore {
     fn into_logprob(self) -> TokenLogprob {
         TokenLogprob { token: self.token, logprob: self.logprob.min(0.0) }
     }
-}
-
-/// A count as the endpoint gives it; `None` for zero (it does not count) and for numbers beyond 2³²
-/// (it counts wrongly).
-pub(super) fn counted(usage: Option<&Value>, field: &str) -> Option<u64> {
-    let count = usage?.get(field)?.as_u64()?;
-    (0 < count && u32::try_from(count).is_ok()).then_some(count)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use tracing::{Instrument, info};
 
-use super::chat::counted;
 use super::http::Wire;
+use super::measured::counted;
 use super::{Endpoint, Transport, Trouble, spans};
 use crate::batch::{Batch, batches};
 use crate::estimate::estimate_embedding;

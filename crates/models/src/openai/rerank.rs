@@ -8,8 +8,8 @@ use pikerag_knowledge::{ModelError, Relevance, Reranker};
 use serde_json::{Map, Value};
 use tracing::{Instrument, info};
 
-use super::chat::counted;
 use super::http::Wire;
+use super::measured::counted;
 use super::{Endpoint, Transport, Trouble, spans};
 
 /// Our own fields; the extra fields of an endpoint are added.

@@ -286,11 +286,11 @@ async fn accepts_deviations_from_the_protocol() {
         .await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], call: None }
-    ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], call: None }
-    ChatReply { text: "一二 words", usage: Usage { prompt_tokens: 6, completion_tokens: 3 }, finish: None, logprobs: [], call: None }
-    ChatReply { text: "x", usage: Usage { prompt_tokens: 6, completion_tokens: 1 }, finish: None, logprobs: [], call: None }
-    ChatReply { text: "x", usage: Usage { prompt_tokens: 5, completion_tokens: 245 }, finish: None, logprobs: [], call: None }
+    ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], cached_tokens: 0, timings: None, call: None }
+    ChatReply { text: "", usage: Usage { prompt_tokens: 6, completion_tokens: 0 }, finish: None, logprobs: [], cached_tokens: 0, timings: None, call: None }
+    ChatReply { text: "一二 words", usage: Usage { prompt_tokens: 6, completion_tokens: 3 }, finish: None, logprobs: [], cached_tokens: 0, timings: None, call: None }
+    ChatReply { text: "x", usage: Usage { prompt_tokens: 6, completion_tokens: 1 }, finish: None, logprobs: [], cached_tokens: 0, timings: None, call: None }
+    ChatReply { text: "x", usage: Usage { prompt_tokens: 5, completion_tokens: 245 }, finish: None, logprobs: [], cached_tokens: 0, timings: None, call: None }
     "#);
 }
 

@@ -179,12 +179,17 @@ fn above(chunk: &Chunk) -> HashSet<String> {
     above
 }
 
+/// The first byte below a table's header, if the chunk's text holds the header; else 0.
+pub(super) fn body_start(chunk: &Chunk) -> usize {
+    let header = chunk.table.as_ref().filter(|table| table.rows.len() < table.lines.len());
+    header
+        .and_then(|table| table.lines.get(1))
+        .map_or(0, |row| row.start.saturating_sub(chunk.span.start))
+}
+
 /// The lines of a table or of code, without the header: it names the columns and states no fact.
 fn rows(chunk: &Chunk) -> Vec<Range<usize>> {
-    let header = chunk.table.as_ref().filter(|table| table.rows.len() < table.lines.len());
-    let body = header
-        .and_then(|table| table.lines.get(1))
-        .map_or(0, |row| row.start.saturating_sub(chunk.span.start));
+    let body = body_start(chunk);
     let mut found = Vec::new();
     let mut at = 0;
     for line in chunk.text.split_inclusive('\n') {

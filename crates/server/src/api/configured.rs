@@ -22,8 +22,8 @@ pub(crate) async fn settings(Whole(session): Whole) -> Result<Json<ConfiguredRes
     Ok(Json(blocking(move || Ok(pikerag_engine::configured(&session))).await?))
 }
 
-/// Tests the settings and the machine: one small call to each model, and five to the model that
-/// reads passages.
+/// Tests the settings and the machine: one small call to each model, one or two to measure the
+/// chat model's speed, and five to the model that reads passages.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/doctor", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = Vec<DoctorFinding>), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn doctor(

@@ -131,6 +131,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   summarizes_tag: ({ tag, passages }) => `The summary covers ${plural(passages, "passage")} with the tag ${tag}.`,
   summarizes_documents: ({ titles }) => `The summary covers ${titles.join(", ")}.`,
   reads_first_passages: ({ limit }) => `The documents are long: the run reads their first ${limit} passages.`,
+  context_cut: ({ passages, of, tokens }) => `The model is slow: it reads the best sentences of ${passages} of ${plural(of, "passage")}, at most ${tokens} tokens.`,
   parts_not_summarized: ({ unread, parts }) => `${unread} of ${plural(parts, "part")} could not be summarized.`,
   fewer_agents: ({ agents }) => `The budget is too small for more agents: ${agents} remain.`,
   agent_failed: ({ name, error }) => `The agent “${name}” failed: ${error}.`,

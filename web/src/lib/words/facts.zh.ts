@@ -130,6 +130,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   summarizes_tag: ({ tag, passages }) => `总结标签为 ${tag} 的 ${passages} 个文本块。`,
   summarizes_documents: ({ titles }) => `总结：${titles.join("、")}。`,
   reads_first_passages: ({ limit }) => `文档较长：只读取前 ${limit} 个文本块。`,
+  context_cut: ({ passages, of, tokens }) => `模型较慢：只读取 ${of} 个文本块中 ${passages} 个的最相关句子，最多 ${tokens} 个 Token。`,
   parts_not_summarized: ({ unread, parts }) => `${parts} 个部分中有 ${unread} 个无法概括。`,
   fewer_agents: ({ agents }) => `预算不足以支持更多智能体：保留 ${agents} 个。`,
   agent_failed: ({ name, error }) => `智能体“${name}”失败：${reasonLine(error, "未能完成")}。`,

@@ -41,7 +41,7 @@ export const en = {
     ready: "Accepts requests",
     notReady: "Accepts no requests now",
     doctor: "Test all settings",
-    doctorText: "Makes one small call to each model, and five more to the model that reads passages. They count in the budget. Nothing else changes.",
+    doctorText: "Makes one small call to each model, one or two to measure the chat model's speed, and five to the model that reads passages. They count in the budget. Nothing else changes.",
     doctorButton: "Test now",
     doctorAgain: "Test again",
     fine: "Fine",

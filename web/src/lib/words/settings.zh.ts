@@ -41,7 +41,7 @@ export const zh: typeof en = {
     ready: "可以接受请求",
     notReady: "暂不接受请求",
     doctor: "检查全部设置",
-    doctorText: "会向每个模型发出一次小调用，另向阅读文本块的模型发出五次，均计入预算。不会改动其他内容。",
+    doctorText: "会向每个模型发出一次小调用，另有一两次用于测量对话模型的速度，五次发给阅读文本块的模型，均计入预算。不会改动其他内容。",
     doctorButton: "立即检查",
     doctorAgain: "再次检查",
     fine: "正常",

@@ -55,7 +55,7 @@ pub(in crate::verbs) async fn keep_run(
     asking: Asking<'_>,
     request: &AskRequest,
 ) -> Result<KeptRun> {
-    let Asking { question, method, filter, tags, verified, retrace } = asking;
+    let Asking { question, method, filter, tags, verified, reads_at_most, retrace } = asking;
     let keep = session.settings().runs;
     // A replay is not kept, and prunes no other run.
     let is_new = retrace.as_ref().is_none_or(Retrace::is_fork);
@@ -71,6 +71,7 @@ pub(in crate::verbs) async fn keep_run(
         filter: filter.clone(),
         tags,
         verified,
+        reads_at_most,
     };
     let cancelled = async {
         tokio::select! {

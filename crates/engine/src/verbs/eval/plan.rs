@@ -118,7 +118,13 @@ fn sets(request: &EvalRequest<'_>, preset: Option<&Preset>, out: &Path) -> Resul
         if let Some(limit) = limit {
             items = datasets::sample(items, limit, request.seed);
         }
-        let mut name = data.name.clone();
+        let mut name = match preset.filter(|_| request.questions.is_empty()) {
+            // `questions` names no set: a preset does.
+            Some(preset) if data.name == "questions" => {
+                preset.data_sets.get(sets.len()).unwrap_or(&data.name).clone()
+            }
+            _ => data.name.clone(),
+        };
         let same = sets.iter().filter(|set| set.data.name == name).count();
         if 0 < same {
             name = format!("{name}-{}", same + 1);

@@ -16,6 +16,7 @@ pub(super) struct Assembled<'a> {
     finish_reason: Option<String>,
     scores: Option<Vec<TokenScore>>,
     usage: Option<Value>,
+    timings: Option<Value>,
     has_choice: bool,
 }
 
@@ -23,6 +24,8 @@ pub(super) struct Assembled<'a> {
 struct Chunk {
     choices: Option<Vec<ChunkChoice>>,
     usage: Option<Value>,
+    /// llama.cpp's measurement, in the last event.
+    timings: Option<Value>,
     error: Option<Value>,
     /// `error` in the errors of some servers.
     object: Option<Value>,
@@ -47,6 +50,7 @@ impl<'a> Assembled<'a> {
             finish_reason: None,
             scores: None,
             usage: None,
+            timings: None,
             has_choice: false,
         }
     }
@@ -66,6 +70,7 @@ impl<'a> Assembled<'a> {
         if let Some(usage) = chunk.usage.filter(|usage| !usage.is_null()) {
             self.usage = Some(usage);
         }
+        self.timings = chunk.timings.or(self.timings.take());
         // Only one choice was asked for.
         let Some(choice) = chunk.choices.into_iter().flatten().next() else { return Ok(()) };
         self.has_choice = true;
@@ -99,6 +104,7 @@ impl<'a> Assembled<'a> {
             finish_reason: self.finish_reason,
             logprobs: self.scores.map(|content| TokenScores { content: Some(content) }),
             usage: self.usage,
+            timings: self.timings,
         })
     }
 }

@@ -1,0 +1,37 @@
+//! Shortens a context to the tokens that a slow model may read before its answer is due.
+
+use std::borrow::Cow;
+
+use pikerag_knowledge::{Context, Event, Note, Question};
+use pikerag_reason::{context_tokens, fit, tokens_beside};
+
+use crate::ports::{Ports, SolveError};
+use crate::quoting::known;
+use crate::run::Run;
+
+/// The context as the answering model reads it: all of it, or the best sentences and rows within the run's
+/// limit, of at least one passage. The trace notes each cut. Citations are checked against the whole context.
+///
+/// # Errors
+/// The base cannot be read, or the question cannot be embedded.
+pub async fn fitted<'a>(
+    ports: &Ports,
+    question: &Question,
+    context: &'a Context,
+    notes: &str,
+    run: &mut Run,
+) -> Result<Cow<'a, Context>, SolveError> {
+    let Some(limit) = run.reads_at_most() else { return Ok(Cow::Borrowed(context)) };
+    let tokens = u64::from(limit).saturating_sub(tokens_beside(question, notes));
+    if context_tokens(context) <= tokens {
+        return Ok(Cow::Borrowed(context));
+    }
+    let known = known(ports, question).await?;
+    let Some(cut) = fit(question, context, &known, tokens) else {
+        return Ok(Cow::Borrowed(context));
+    };
+    let (passages, of) = (cut.chunks.len(), context.chunks.len());
+    let tokens = context_tokens(&cut);
+    run.push(Event::Noted { note: Note::ContextCut { passages, of, tokens }.into() });
+    Ok(Cow::Owned(cut))
+}
