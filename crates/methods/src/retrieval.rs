@@ -314,6 +314,8 @@ pub async fn answer_whole(
     context: &Context,
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let asked = read_finally(model, question, context, "", &mut run.account).await;
+    let shown = fitted(ports, question, context, "", run).await?;
+    let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+    let asked = read_finally(&narrowed, question, &shown, "", &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }
