@@ -333,7 +333,7 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use futures::poll;
     use pikerag_doubles::{ScriptedChat, request};
-    use pikerag_knowledge::DraftFields;
+    use pikerag_knowledge::{DraftFields, Timings};
 
     use super::*;
     use crate::draft::watched;
@@ -511,5 +511,25 @@ mod tests {
             r#"{"m":{"answer":{"calls":1,"prompt_tokens":10,"completion_tokens":2,"millis":30}}}"#;
         let earlier: Paces = serde_json::from_str(earlier).unwrap();
         assert_eq!(earlier.of("m", Role::Answer), pace);
+    }
+
+    /// A file of an earlier version has roles alone.
+    #[test]
+    fn speeds_are_stored_beside_the_roles_of_a_model() {
+        let earlier =
+            r#"{"m":{"answer":{"calls":2,"prompt_tokens":10,"completion_tokens":5,"millis":30}}}"#;
+        let mut paces: Paces = serde_json::from_str(earlier).unwrap();
+        assert_eq!((paces.speed("m"), paces.speed("other")), (None, None));
+        assert_eq!(paces.reply_tokens("m", Role::Answer), Some(2.5));
+        assert_eq!(paces.reply_tokens("m", Role::Look), None);
+        let second = Duration::from_secs(1);
+        let timings =
+            Timings { read_tokens: 80, reading: second, written_tokens: 10, writing: second };
+        let mut measured = Paces::default();
+        measured.add_speed("m", Speed::of(timings));
+        paces.merge(&measured);
+        assert_eq!(paces.speed("m").and_then(Speed::reading), Some(80.0));
+        let json = serde_json::to_string(&paces).unwrap();
+        assert_eq!(serde_json::from_str::<Paces>(&json).unwrap(), paces);
     }
 }
