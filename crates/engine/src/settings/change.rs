@@ -315,13 +315,13 @@ mod tests {
         let read = |is_named| ChangeableFile::read(&path, is_named, &environment);
         assert!(read(false).unwrap().is_new);
         assert!(matches!(read(true).err(), Some(SettingsError::Unreadable { .. })));
-        write(&path, OWN).unwrap();
+        fs::write(&path, OWN).unwrap();
         assert!(matches!(read(false).err(), Some(SettingsError::Untrusted { .. })));
         assert!(!read(true).unwrap().is_new);
         trust(&path, &environment).unwrap();
         assert!(!read(false).unwrap().is_new);
         let without = Environment::default();
-        write(&path, "").unwrap();
+        fs::write(&path, "").unwrap();
         let refused = ChangeableFile::read(&path, false, &without).err();
         assert!(matches!(refused, Some(SettingsError::NoStateFolder)));
     }

@@ -100,7 +100,9 @@ fn best_first<'u, 'c>(
     question: &Question,
     known: &Known,
 ) -> Vec<&'u Unit<'c>> {
-    let scorer = Scorer::new(question, known);
+    let mut chunks: Vec<&Chunk> = units.iter().map(|unit| unit.chunk).collect();
+    chunks.dedup_by_key(|chunk| chunk.id);
+    let scorer = Scorer::new(question, known, &chunks);
     let first = sorted(units, |unit| scorer.worth(unit, &[], &BTreeSet::new()));
     let best: Vec<&Unit<'_>> = first.into_iter().take(LEADING).collect();
     let leads = scorer.leads(&best);
