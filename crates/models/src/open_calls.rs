@@ -333,7 +333,7 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use futures::poll;
     use pikerag_doubles::{ScriptedChat, request};
-    use pikerag_knowledge::{DraftFields, Timings};
+    use pikerag_knowledge::{DraftFields, Timings, Usage};
 
     use super::*;
     use crate::draft::watched;

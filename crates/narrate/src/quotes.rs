@@ -104,6 +104,7 @@ mod tests {
             columns: Vec::new(),
             best: None,
             check: Check::Verified,
+            replaced_by: None,
         }
     }
 

@@ -189,6 +189,7 @@ mod tests {
             columns: vec!["Pump".to_owned(), "Use".to_owned()],
             best: None,
             check: Check::Verified,
+            replaced_by: None,
         };
         let answer = Answer {
             text: "Pump: P-101 | Use: bilge".to_owned(),
