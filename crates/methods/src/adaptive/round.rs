@@ -15,6 +15,7 @@ use crate::run::Run;
 use crate::verdict::{THINKING, yes_or_no};
 
 pub(super) const PROMPT: Prompt = Prompt::new(Role::Look, include_str!("../prompts/look.md"), 2048)
+    .with_earlier("methods/look", &[include_str!("../prompts/earlier/look.1.md")])
     .answering_if("sufficient", "thinking");
 
 /// What a reading round asks for.
