@@ -160,9 +160,9 @@ fn names_the_options(message: &str) -> bool {
     message.contains("stream_options") && refuses_a_field(message)
 }
 
-/// `Streaming is not supported.`
+/// `Streaming is not supported.` Gateways also report what an upstream server does not support.
 fn names_the_stream(message: &str) -> bool {
-    message.contains("stream") && refuses_a_field(message)
+    message.replace("upstream", "").contains("stream") && refuses_a_field(message)
 }
 
 /// An error that repeats the request contains the names of its fields, but usually none of these
@@ -197,5 +197,17 @@ fn name(quirk: u8) -> &'static str {
         NO_STREAM_OPTIONS => "stream_options",
         NO_STREAM => "stream",
         _ => "temperature",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upstream_server_is_no_stream() {
+        assert!(names_the_stream("streaming is not supported."));
+        assert!(names_the_stream("upstream error: unknown field `stream`"));
+        assert!(!names_the_stream("upstream error: json_schema is not supported"));
     }
 }
