@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     pub(crate) pulls: Pulls,
     /// The settings file that the server was started with.
     settings_file: Option<SettingsFile>,
-    /// Held while the settings file is changed.
+    /// Held while the settings file is changed, or read again.
     pub(crate) changing: tokio::sync::Mutex<()>,
     /// The server's own runtime.
     pub(crate) runtime: Handle,

@@ -1,11 +1,14 @@
 //! Replaces the settings of a running server.
 
-use pikerag_engine::EngineError;
-use pikerag_engine::settings::{ServerSettings, Settings};
+use pikerag_engine::settings::{ChatChoice, ServerSettings, Settings};
+use pikerag_engine::{EngineError, Session, SetChatResponse};
+use tokio::sync::MutexGuard;
 use tracing::info;
 
 use crate::app::App;
 use crate::live::Live;
+use crate::problem::{Fault, Problem};
+use crate::settings_file::SettingsFile;
 
 /// Gives a running server other settings. A clone refers to the same server.
 #[derive(Clone)]
@@ -14,6 +17,33 @@ pub struct Reloader(App);
 impl Reloader {
     pub(crate) fn new(app: App) -> Self {
         Self(app)
+    }
+
+    /// Waits until no administrator changes the settings file. None changes it while the result
+    /// exists: read the file and call [`Reloader::reload`] meanwhile.
+    pub async fn hold_file(&self) -> MutexGuard<'_, ()> {
+        self.0.changing.lock().await
+    }
+
+    /// Writes a chat model to the settings file and uses the changed settings. Changes wait for each
+    /// other, because two at a time could restore each other's text.
+    ///
+    /// # Errors
+    /// The change is refused or cannot be written; then nothing has changed. A file that was
+    /// written stays if its settings cannot be used.
+    pub(crate) async fn set_chat(
+        self,
+        own: Session,
+        file: SettingsFile,
+        choice: ChatChoice,
+    ) -> Result<Changed, Problem> {
+        let _held = self.hold_file().await;
+        let changed = tokio::task::spawn_blocking(move || {
+            pikerag_engine::set_chat(&own, file.place(), &choice, &*file.again)
+        });
+        let changed = changed.await.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
+        let SetChatResponse { settings, is_here, needs_key } = changed?;
+        Ok(Changed { is_here, needs_key, needs_restart: self.reload(settings)? })
     }
 
     /// Uses these settings for all later requests; running requests keep theirs. Prices and the cap
@@ -64,6 +94,16 @@ impl Reloader {
         info!(needs_restart = ?differ.0, bases = ?new, "the settings were reloaded");
         Ok(differ.0)
     }
+}
+
+/// A chat model that was written to the settings file and is in use.
+pub(crate) struct Changed {
+    /// Whether the file of a model that pikerag serves is here; true for an endpoint.
+    pub(crate) is_here: bool,
+    /// The variable that must hold the key and is not set.
+    pub(crate) needs_key: Option<&'static str>,
+    /// Other changed settings of the file that need a restart.
+    pub(crate) needs_restart: Vec<&'static str>,
 }
 
 /// The settings that differ and cannot be changed now.

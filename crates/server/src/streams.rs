@@ -28,6 +28,8 @@ use crate::problem::{Fault, Problem};
 
 /// The shortest time between two pieces of a draft.
 const DRAFT_PERIOD: Duration = Duration::from_millis(150);
+/// The shortest time between two readings of a draft, which is read from its beginning.
+const READ_PERIOD: Duration = Duration::from_millis(10);
 
 /// One step of a run.
 pub(crate) enum Happened {
@@ -178,11 +180,13 @@ async fn send_drafts(
     let Some(mut drafts) = drafts else { return pending().await };
     let mut sent = SentDraft::default();
     while drafts.changed().await.is_ok() {
-        if let Some(piece) = sent.next(calls.draft()) {
-            // The caller may have left.
-            let _ = sender.send(Happened::Draft(piece));
-            sleep(DRAFT_PERIOD).await;
-        }
+        let Some(piece) = sent.next(calls.draft()) else {
+            sleep(READ_PERIOD).await;
+            continue;
+        };
+        // The caller may have left.
+        let _ = sender.send(Happened::Draft(piece));
+        sleep(DRAFT_PERIOD).await;
     }
     pending().await
 }

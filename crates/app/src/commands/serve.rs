@@ -78,9 +78,11 @@ async fn reload_at_hangup(reloader: Reloader, file: SettingsFile, output: Output
     // If the signal cannot be received, it ends the program by itself.
     let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
     while hangups.recv().await.is_some() {
+        let held = reloader.hold_file().await;
         let taken = (file.again)()
             .map_err(anyhow::Error::from)
             .and_then(|settings| Ok(reloader.reload(settings)?));
+        drop(held);
         match taken {
             Ok(later) if later.is_empty() => {
                 output.note("the settings are reloaded", "已重新读取设置");

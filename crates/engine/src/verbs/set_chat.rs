@@ -1,6 +1,6 @@
 //! Sets the chat model in the settings file of a running program, and reads the settings again.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -80,7 +80,9 @@ pub fn set_chat(
     let SettingsPlace { path, is_named, environment } = place;
     let Prepared { file, text, needs_key, is_here, .. } = prepare(session, place, choice)?;
     let not_written = |source| ChangeChatError::NotWritten { path: path.to_owned(), source };
-    let written = write(path, &text, choice.api_key.is_some()).map_err(not_written);
+    let has_key = choice.api_key.is_some();
+    let opened = open(path, file.is_new, has_key).map_err(not_written)?;
+    let written = write(opened, &text, has_key).map_err(not_written);
     let trusted = written.and_then(|()| match trust(path, environment) {
         // A named file works without trust.
         Err(error) if !is_named => Err(error.into()),
@@ -129,20 +131,25 @@ pub(super) fn prepare(
     Ok(Prepared { file, text: changed.text, needs_key: changed.needs_key, is_here, chat })
 }
 
-/// Writes a settings file in its place, since it may be a link or a mount of its own. `has_key`:
-/// only its owner may read it from now on.
-fn write(path: &Path, text: &str, has_key: bool) -> io::Result<()> {
+/// Opens a settings file in its place, since it may be a link or a mount of its own. A new file is
+/// made only where nothing is, so that no link leads it elsewhere.
+fn open(path: &Path, is_new: bool, has_key: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.write(true).create_new(is_new);
     if has_key {
         options.mode(0o600);
     }
-    let mut file = options.open(path)?;
+    options.open(path)
+}
+
+/// Replaces the text of a settings file. `has_key`: only its owner may read it from now on.
+fn write(mut file: File, text: &str, has_key: bool) -> io::Result<()> {
     if has_key {
         file.set_permissions(Permissions::from_mode(0o600))?;
     }
-    file.set_len(0)?;
-    file.write_all(text.as_bytes())
+    // Not emptied first: other programs that start now would take an empty file for settings.
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 /// Gives the file its former text and trust, or deletes it if it is new.
@@ -153,7 +160,7 @@ fn restore(path: &Path, file: &ChangeableFile, environment: &Environment) -> io:
             _ => Ok(()),
         };
     }
-    write(path, &file.text, false)?;
+    write(open(path, false, false)?, &file.text, false)?;
     // The former text was trusted, or needs no trust.
     let _ = trust(path, environment);
     Ok(())
@@ -249,6 +256,30 @@ mod tests {
         let refused = home.set(&bad).err().unwrap();
         assert!(matches!(refused, ChangeChatError::BadValue { name: "model" }), "{refused}");
         assert!(!home.path().exists());
+    }
+
+    #[test]
+    fn a_shorter_text_leaves_no_rest_of_the_longer_one() {
+        let home = Home::new(&[]);
+        home.set(&endpoint("http://127.0.0.1:9/a/much/longer/address/v1")).unwrap();
+        let longer = fs::read_to_string(home.path()).unwrap();
+        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        let shorter = longer.replace("/a/much/longer/address", "");
+        assert_eq!(fs::read_to_string(home.path()).unwrap(), shorter);
+    }
+
+    #[test]
+    fn a_link_leads_no_new_file_elsewhere() {
+        let home = Home::new(&[]);
+        let elsewhere = home.folder.path().join("elsewhere.toml");
+        std::os::unix::fs::symlink(&elsewhere, home.path()).unwrap();
+        let refused = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
+        assert!(matches!(refused, ChangeChatError::NotWritten { .. }), "{refused}");
+        assert!(!elsewhere.exists() && home.path().is_symlink());
+        fs::write(&elsewhere, "").unwrap();
+        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        assert!(fs::read_to_string(&elsewhere).unwrap().contains("sk-0123456789"));
+        assert!(home.path().is_symlink());
     }
 
     #[test]

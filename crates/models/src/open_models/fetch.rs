@@ -36,6 +36,9 @@ pub struct FetchRequest<'a> {
     pub file: &'a Path,
     /// Its checksum, if it is known.
     pub sha256: Option<&'a str>,
+    /// All its bytes, if they are known. A longer file with a known checksum is not received to its
+    /// end.
+    pub bytes: Option<u64>,
     /// Called after each piece.
     pub progress: OnBytes<'a>,
 }
@@ -126,9 +129,10 @@ pub async fn fetch(
         return Err(FetchError::Status { host, status: status.as_u16() });
     }
     let all = answered.response.content_length().map(|rest| had + rest);
-    let written = receive(answered.response, &place, &host, (hasher, had, all), request.progress);
-    let (hasher, got) = written.await?;
-    if let Some(all) = all.filter(|all| got < *all) {
+    let most = request.bytes.filter(|_| expected.is_some()).unwrap_or(u64::MAX);
+    let begun = Begun { hasher, got: had, all, most };
+    let (hasher, got) = receive(answered.response, &place, &host, begun, request.progress).await?;
+    if let Some(all) = all.filter(|all| got < *all && got <= most) {
         return Err(FetchError::Cut { got, all });
     }
     complete(request, &place, hasher, got, had, expected.as_deref())
@@ -266,13 +270,23 @@ fn linked_checksum(headers: &HeaderMap) -> Option<String> {
     (value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit())).then_some(value)
 }
 
+/// The part of a file that is here when a reply begins.
+struct Begun {
+    hasher: Sha256,
+    got: u64,
+    /// All bytes, if the server announces them.
+    all: Option<u64>,
+    /// A file with more bytes is wrong.
+    most: u64,
+}
+
 /// Appends the reply to the incomplete file, or begins it again; the hash and the number of all
-/// bytes.
+/// bytes. It ends early if the file has more bytes than it may: then its checksum is wrong.
 async fn receive(
     mut response: Response,
     place: &Path,
     host: &str,
-    (mut hasher, mut got, all): (Sha256, u64, Option<u64>),
+    Begun { mut hasher, mut got, all, most }: Begun,
     progress: OnBytes<'_>,
 ) -> Result<(Sha256, u64), FetchError> {
     let broken = |source: Cause| FetchError::Broken { host: host.to_owned(), source };
@@ -290,6 +304,7 @@ async fn receive(
             Err(late) => break Err(broken(late.into())),
             Ok(Err(error)) => break Err(broken(error.without_url().into())),
             Ok(Ok(None)) => break Ok(()),
+            Ok(Ok(Some(_))) if most < got => break Ok(()),
             Ok(Ok(Some(piece))) => {
                 file.write_all(&piece).await.map_err(not_written)?;
                 hasher.update(&piece);

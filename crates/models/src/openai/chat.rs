@@ -79,7 +79,9 @@ impl OpenAiChat {
         };
         let mut assembled = Assembled::begin(draft);
         let is_done = self.wire.events(response, |data| assembled.take(&self.wire, data)).await?;
-        assembled.into_choice(&self.wire, is_done)
+        let choice = assembled.into_choice(&self.wire, is_done);
+        self.quirks.streamed(&self.endpoint.model, choice.is_ok());
+        choice
     }
 
     fn first_choice(&self, completion: Completion) -> Result<Choice, Trouble> {

@@ -12,6 +12,8 @@ pub(super) struct EventReader {
     line: Vec<u8>,
     /// The data of the event that has no end yet, its lines joined by line breaks.
     data: Option<Vec<u8>>,
+    /// Whether a line has ended: the first one may begin with a byte order mark.
+    has_begun: bool,
     /// Whether the last byte was a carriage return: a line feed after it ends no further line.
     after_return: bool,
 }
@@ -39,9 +41,20 @@ impl EventReader {
         Ok(events)
     }
 
+    /// The data of the last event, if the stream ended without the line breaks after it. It may be
+    /// half an event.
+    pub(super) fn rest(mut self) -> Option<Vec<u8>> {
+        // Ends the line that has no end yet, then the event.
+        self.end_line().or_else(|| self.end_line())
+    }
+
     /// Ends a line. An empty line ends the event, and returns its data if it has any.
     fn end_line(&mut self) -> Option<Vec<u8>> {
-        let line = std::mem::take(&mut self.line);
+        let whole = std::mem::take(&mut self.line);
+        let mut line = whole.as_slice();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        }
         if line.is_empty() {
             return self.data.take().filter(|data| !data.is_empty());
         }
@@ -81,6 +94,28 @@ mod tests {
     fn an_event_without_its_empty_line_is_not_whole() {
         assert_eq!(read(&[b"data: 1\n"]), [""; 0]);
         assert_eq!(read(&[b"data: 1\r", b"\n\r", b"\ndata: 2\r\r"]), ["1", "2"]);
+    }
+
+    #[test]
+    fn the_last_event_may_miss_its_line_breaks() {
+        let rest = |stream: &[u8]| {
+            let mut reader = EventReader::default();
+            reader.take(stream).unwrap();
+            reader.rest().map(|data| String::from_utf8(data).unwrap())
+        };
+        assert_eq!(rest(b"data: 1\n\ndata: 2\n").as_deref(), Some("2"));
+        assert_eq!(rest(b"data: 1\n\ndata: [DONE]").as_deref(), Some("[DONE]"));
+        assert_eq!(rest(b"data: 1\ndata: 2").as_deref(), Some("1\n2"));
+        for stream in [b"data: 1\n\n".as_slice(), b"data: 1\r\n\r\n: comment", b""] {
+            assert_eq!(rest(stream), None);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_event() {
+        let mark = "\u{feff}";
+        assert_eq!(read(&[mark.as_bytes(), b"data: 1\n\ndata: 2\n\n"]), ["1", "2"]);
+        assert_eq!(read(&[format!("{mark}\ndata: 1\n\n").as_bytes()]), ["1"]);
     }
 
     #[test]

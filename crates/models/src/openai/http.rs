@@ -9,7 +9,7 @@ use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
 use reqwest::{Client, Response, StatusCode, Url, redirect};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tracing::debug;
 
 use super::events::EventReader;
@@ -202,7 +202,12 @@ impl Wire {
                 event(&data)?;
             }
         }
-        Ok(false)
+        // Some servers end the connection without the last line breaks. Half an event is no JSON.
+        let last = events.rest().unwrap_or_default();
+        if serde_json::from_slice::<IgnoredAny>(&last).is_ok() {
+            event(&last)?;
+        }
+        Ok(last.trim_ascii() == b"[DONE]")
     }
 
     /// A reply that ended too early, by its own account.

@@ -1,6 +1,6 @@
 //! Remembers which features of the protocol an endpoint refuses.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tracing::info;
 
@@ -28,7 +28,11 @@ const ALL: [u8; 7] = [
 /// The refused features so far. The set only grows, so that each quirk costs one refused call per
 /// process (a few if calls run side by side).
 #[derive(Debug, Default)]
-pub(crate) struct Quirks(AtomicU8);
+pub(crate) struct Quirks {
+    refused: AtomicU8,
+    /// Whether a stream of the endpoint had its end.
+    has_streamed: AtomicBool,
+}
 
 /// The dialect of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,13 +41,13 @@ pub(super) struct Dialect(u8);
 impl Quirks {
     /// The dialect for the next request.
     pub(super) fn dialect(&self) -> Dialect {
-        Dialect(self.0.load(Ordering::Relaxed))
+        Dialect(self.refused.load(Ordering::Relaxed))
     }
 
     /// Remembers a dialect that was understood. A refused one proves nothing: the error may have
     /// named a field only because it repeats the request.
     pub(super) fn remember(&self, model: &str, understood: Dialect) {
-        let known = self.0.fetch_or(understood.0, Ordering::Relaxed);
+        let known = self.refused.fetch_or(understood.0, Ordering::Relaxed);
         for quirk in ALL {
             if understood.has(quirk) && known & quirk == 0 {
                 info!(
@@ -52,6 +56,16 @@ impl Quirks {
                     "the endpoint refuses a field; continuing without it"
                 );
             }
+        }
+    }
+
+    /// Remembers whether a stream had its end. An endpoint without one complete stream so far gets
+    /// no further request for streams: each attempt would be paid, and none would count.
+    pub(super) fn streamed(&self, model: &str, is_whole: bool) {
+        if is_whole {
+            self.has_streamed.store(true, Ordering::Relaxed);
+        } else if !self.has_streamed.load(Ordering::Relaxed) {
+            self.remember(model, Dialect(NO_STREAM));
         }
     }
 }
@@ -146,9 +160,9 @@ fn names_the_options(message: &str) -> bool {
     message.contains("stream_options") && refuses_a_field(message)
 }
 
-/// `Streaming is not supported.`
+/// `Streaming is not supported.` Gateways also report what an upstream server does not support.
 fn names_the_stream(message: &str) -> bool {
-    message.contains("stream") && refuses_a_field(message)
+    message.replace("upstream", "").contains("stream") && refuses_a_field(message)
 }
 
 /// An error that repeats the request contains the names of its fields, but usually none of these
@@ -183,5 +197,17 @@ fn name(quirk: u8) -> &'static str {
         NO_STREAM_OPTIONS => "stream_options",
         NO_STREAM => "stream",
         _ => "temperature",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upstream_server_is_no_stream() {
+        assert!(names_the_stream("streaming is not supported."));
+        assert!(names_the_stream("upstream error: unknown field `stream`"));
+        assert!(!names_the_stream("upstream error: json_schema is not supported"));
     }
 }

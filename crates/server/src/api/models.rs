@@ -13,14 +13,14 @@ use futures::stream;
 use pikerag_engine::knowledge::{Role, error_chain};
 use pikerag_engine::parts::{OpenModel, Secret, Source};
 use pikerag_engine::settings::{ChatChoice, DEFAULT_BASE, Environment, PROVIDERS, Provider};
-use pikerag_engine::{ModelLine, ModelsResponse, Session, SetChatResponse, TriedChat};
+use pikerag_engine::{ModelLine, ModelsResponse, Session, TriedChat};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Problem};
 use crate::pulls::ModelPull;
-use crate::reload::Reloader;
+use crate::reload::{Changed, Reloader};
 use crate::settings_file::SettingsFile;
 use crate::streams::sent;
 
@@ -263,15 +263,12 @@ pub(crate) async fn set(
 ) -> Result<Json<SetChat>, Problem> {
     let own = session(&app, &caller)?;
     let file = changeable(&app)?.clone();
-    let choice = ChatChoice::from(body);
-    // Two changes at a time could restore each other's text.
-    let _changing = app.changing.lock().await;
-    let changed = tokio::task::spawn_blocking(move || {
-        pikerag_engine::set_chat(&own, file.place(), &choice, &*file.again)
-    });
-    let changed = changed.await.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
-    let SetChatResponse { settings, is_here, needs_key } = changed?;
-    let needs_restart = Reloader::new(Arc::clone(&app)).reload(settings)?;
+    // On a task of its own: otherwise, a caller who leaves could stop it between writing the file
+    // and using it.
+    let change = Reloader::new(Arc::clone(&app)).set_chat(own, file, ChatChoice::from(body));
+    let changed = tokio::spawn(change).await;
+    let changed = changed.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
+    let Changed { is_here, needs_key, needs_restart } = changed?;
     let chat = in_use(&session(&app, &caller)?);
     Ok(Json(SetChat { chat, is_here, needs_key, needs_restart }))
 }

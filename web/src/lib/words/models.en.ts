@@ -5,7 +5,7 @@ export const en = {
   choose: "Choose a model",
   chooseText: "New questions use the chosen model at once. The choice is stored in the settings file of the server.",
   label: "Where the model comes from",
-  tabs: { found: "Found on this machine", catalogue: "Open models", endpoint: "Provider or endpoint" },
+  tabs: { found: "Found on the server", catalogue: "Open models", endpoint: "Provider or endpoint" },
   offline: "The server was started with --offline. It stores a choice, but uses no model and downloads nothing.",
   use: "Use",
   useLabel: (name: string) => `Use ${name}`,

@@ -10,7 +10,7 @@ export const zh: typeof en = {
   choose: "选择模型",
   chooseText: "新的提问会立即使用所选的模型。选择保存在服务器的设置文件中。",
   label: "模型的来源",
-  tabs: { found: "本机上找到的", catalogue: "开放模型", endpoint: "服务商或端点" },
+  tabs: { found: "服务器上找到的", catalogue: "开放模型", endpoint: "服务商或端点" },
   offline: "服务器是用 --offline 启动的。选择会被保存，但不使用模型，也不下载。",
   use: "使用",
   useLabel: (name) => `使用 ${name}`,

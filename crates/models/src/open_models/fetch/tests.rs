@@ -37,7 +37,8 @@ impl Place {
         let url = format!("http://{}/small.gguf", self.server.address);
         let progress = |bytes: u64, _: Option<u64>| self.seen.lock().unwrap().push(bytes);
         let file = self.file();
-        let request = FetchRequest { url: &url, file: &file, sha256, progress: &progress };
+        let bytes = sha256.map(|_| CONTENT.len() as u64);
+        let request = FetchRequest { url: &url, file: &file, sha256, bytes, progress: &progress };
         fetch(&Transport::default(), &request).await
     }
 }
@@ -114,4 +115,15 @@ fn only_safe_addresses_are_used() {
     for unsafe_one in ["http://huggingface.co/a.gguf", "file:///etc/passwd", "a.gguf", ""] {
         assert!(address(unsafe_one).is_err(), "{unsafe_one}");
     }
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_long_is_not_received_to_its_end() {
+    let long = CONTENT.repeat(1 << 20);
+    let place = Place::new(vec![ok(long.as_str())]);
+    let refused = place.fetch(Some(SHA256)).await.unwrap_err();
+    assert!(matches!(refused, FetchError::Checksum { .. }), "{refused}");
+    let received = place.seen.lock().unwrap().last().copied().unwrap();
+    assert!(received < long.len() as u64, "{received}");
+    assert!(!partial(&place.file()).exists() && !place.file().exists());
 }

@@ -173,6 +173,22 @@ async fn a_broken_stream_is_a_failed_call() {
     "#);
 }
 
+/// A stream may end without the line breaks after its last event.
+#[tokio::test]
+async fn the_last_event_needs_no_line_breaks() {
+    let end = json!({"choices": [{"delta": {"content": "cause"}, "finish_reason": "stop"}]});
+    let text = [piece("be"), piece("cause")].map(|piece| format!("data: {piece}\n\n")).concat();
+    for stream in [
+        format!("data: {}\n\ndata: {end}", piece("be")),
+        format!("data: {}\r\n\r\ndata: {end}\r\n", piece("be")),
+        format!("{text}data: {DONE}"),
+    ] {
+        let server = Server::start(vec![Canned::Events(vec![stream])]);
+        let reply = watch_one(&server, &request("Why?")).await.0.unwrap();
+        assert_eq!(reply.text, "because");
+    }
+}
+
 /// Some servers send no end mark, or the whole reply as one event.
 #[tokio::test]
 async fn accepts_deviations_of_streams() {
@@ -204,14 +220,27 @@ async fn a_stream_scores_tokens() {
 #[tokio::test]
 async fn another_attempt_begins_another_draft() {
     let cut = streamed(&[piece(r#"{"answer": "Ber"#)]);
-    let server = Server::start(vec![cut, streamed(&stream())]);
+    let server = Server::start(vec![streamed(&stream()), cut, streamed(&stream())]);
     let chat = OpenAiChat::new(endpoint(&server), &Transport::default()).unwrap();
-    let (draft, _changes) = draft();
     let asked = request("Why?");
+    watched_by(draft().0, chat.complete(&asked)).await.unwrap();
+    let (draft, _changes) = draft();
     watched_by(Arc::clone(&draft), chat.complete(&asked)).await.unwrap_err();
     let first = draft.text().unwrap();
     watched_by(Arc::clone(&draft), chat.complete(&asked)).await.unwrap();
     let second = draft.text().unwrap();
     assert_eq!((first.text.as_str(), second.text.as_str()), ("Ber", "Oslo 中央"));
     assert_ne!(first.number, second.number);
+}
+
+/// Each attempt is paid, so an endpoint that marks no end is asked for one stream only.
+#[tokio::test]
+async fn an_endpoint_whose_stream_has_no_end_is_asked_for_whole_replies() {
+    let server = Server::start(vec![streamed(&[piece("fi")]), completion("fine")]);
+    let chat = OpenAiChat::new(endpoint(&server), &Transport::default()).unwrap();
+    let asked = request("Why?");
+    watched_by(draft().0, chat.complete(&asked)).await.unwrap_err();
+    let reply = watched_by(draft().0, chat.complete(&asked)).await.unwrap();
+    assert_eq!(reply.text, "fine");
+    assert_eq!(server.bodies().matches("\"stream\":true").count(), 1);
 }
