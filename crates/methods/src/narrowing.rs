@@ -109,7 +109,7 @@ fn two_names(text: &str) -> Option<[&str; 2]> {
         true => ["谁", "哪", "什么"].iter().any(|word| asks.contains(word)),
         false => {
             let mut words = asks.split_whitespace();
-            let is_list = asks.split_whitespace().last().is_some_and(is_proper);
+            let is_list = asks.split_whitespace().next_back().is_some_and(is_proper);
             !is_list && words.any(|word| NAMING_WORDS.contains(&word.to_lowercase().as_str()))
         }
     };
