@@ -166,7 +166,8 @@ async fn reason(
         [] => "(nothing yet)".to_owned(),
         sentences => quiet_headings(&sentences.join("\n")),
     };
-    let read = fitted(ports, question, context, &so_far, run).await?;
+    let beside = format!("{demonstrations}\n{so_far}");
+    let read = fitted(ports, question, context, &beside, run).await?;
     let (shown, asked) = (shown_context(&read), quiet_headings(&question.text));
     let inputs = [
         ("when_null", if is_last { IN_THE_LAST_ROUND } else { WITH_AN_ANSWER }),

@@ -12,6 +12,8 @@ mod shown;
 mod trained;
 mod trial;
 
+use std::borrow::Cow;
+
 use pikerag_knowledge::{Answer, Criterion, Event, Question, Role, StopReason};
 use pikerag_reason::Reading;
 use tracing::field::Empty;
@@ -26,6 +28,7 @@ use self::shown::{Shown, ShownBefore};
 use self::trained::Trained;
 pub use self::trial::{Trial, try_out};
 use crate::conclude::{conclude, conclude_read};
+use crate::fitting::fitted;
 use crate::naive_rag;
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
@@ -135,6 +138,7 @@ impl Solving<'_> {
                 is_last: number == most,
                 lookups: self.params.lookups,
             };
+            shown = self.shortened(run, shown).await?;
             let reply =
                 read_round(self.ports, run, self.question, &self.findings, &shown, asking).await?;
             let Some(reply) = reply else {
@@ -187,6 +191,21 @@ impl Solving<'_> {
             shown = next;
         }
         Ok(result)
+    }
+
+    /// The passages of a round as a slow model reads them in time: their best sentences and rows, under the same
+    /// numbers.
+    async fn shortened(&mut self, run: &mut Run, shown: Shown) -> Result<Shown, SolveError> {
+        if run.reads_at_most().is_none() {
+            return Ok(shown);
+        }
+        let notes = format!("{}\n{}", self.findings.facts_so_far(), self.findings.tried());
+        let whole = shown.context();
+        let read = fitted(self.ports, self.question, &whole, &notes, run).await?;
+        let Cow::Owned(cut) = read else { return Ok(shown) };
+        let (shown, left_out) = shown.shortened(&cut);
+        self.shown_before.leave_out(&left_out);
+        Ok(shown)
     }
 
     /// Searches for what is missing and returns the passages of the next round; `None` where it would read nothing

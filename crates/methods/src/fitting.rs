@@ -10,7 +10,8 @@ use crate::quoting::known;
 use crate::run::Run;
 
 /// The context as the answering model reads it: all of it, or the best sentences and rows within the run's
-/// limit, of at least one passage. The trace notes each cut. Citations are checked against the whole context.
+/// limit, of at least one passage. The trace notes each cut. Citations are checked against the whole context. `notes` are
+/// all other texts of the prompt that vary, such as examples, notes and candidates.
 ///
 /// # Errors
 /// The base cannot be read, or the question cannot be embedded.

@@ -159,7 +159,7 @@ async fn line_3(
 ) -> Result<Option<Vec<String>>, SolveError> {
     let proposals = match ports.models.of(Role::Propose) {
         Some(model) if !offline(ports) => {
-            let shown = fitted(ports, question, context, "", run).await?;
+            let shown = fitted(ports, question, context, examples, run).await?;
             propose(model, question, &shown, proposer, examples, run).await?
         }
         _ => Some(propose_words(question, context)),
@@ -225,7 +225,11 @@ async fn line_5(
             let may_end = params.mode == Mode::Ours;
             let choice =
                 Choice { candidates: found, chunks: &chunks, selector: params.selector, may_end };
-            let shown = fitted(ports, question, context, "", run).await?;
+            let listed: Vec<&str> = match params.selector {
+                Selector::ByAtom => found.iter().map(|one| one.text.as_str()).collect(),
+                Selector::ByChunk => chunks.iter().map(|chunk| chunk.text.as_str()).collect(),
+            };
+            let shown = fitted(ports, question, context, &listed.join("\n"), run).await?;
             select(model, question, &shown, choice, run).await?
         }
         // Candidates come best first and none is in the context, so the first is the best new one.

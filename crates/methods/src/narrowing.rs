@@ -97,16 +97,35 @@ fn offered(question: &Question) -> Vec<String> {
     }
 }
 
-/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the last comma or colon.
+const BREAKS: [char; 4] = [',', ':', '，', '：'];
+const NAMING_WORDS: [&str; 7] = ["who", "whom", "whose", "what", "where", "when", "which"];
+
+/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the only comma or colon. The end of a longer
+/// list, such as `Who visited Oslo, Bern or Lund`, offers nothing.
 fn two_names(text: &str) -> Option<[&str; 2]> {
-    let (_, offer) = text.rsplit_once([',', ':', '，', '：'])?;
+    let (asks, offer) = text.rsplit_once(BREAKS)?;
+    let is_proper = |text: &str| text.contains(|c: char| c.is_uppercase() || c.is_numeric());
+    let asks_for_a_name = match asks.chars().any(is_chinese) {
+        true => ["谁", "哪", "什么"].iter().any(|word| asks.contains(word)),
+        false => {
+            let mut words = asks.split_whitespace();
+            let is_list = asks.split_whitespace().next_back().is_some_and(is_proper);
+            !is_list && words.any(|word| NAMING_WORDS.contains(&word.to_lowercase().as_str()))
+        }
+    };
+    if asks.contains(BREAKS) || !asks_for_a_name {
+        return None;
+    }
     let mut names =
         offer.split(if offer.contains("还是") { "还是" } else { " or " }).map(str::trim);
     let (first, second) = (names.next()?, names.next()?);
     let is_name = |name: &str| {
-        let limit = if name.chars().any(is_chinese) { NAME_CHARACTERS } else { usize::MAX };
         let words = name.split_whitespace().count();
-        0 < words && words <= NAME_WORDS && name.chars().count() <= limit
+        let is_short = match name.chars().any(is_chinese) {
+            true => name.chars().count() <= NAME_CHARACTERS && !name.contains('、'),
+            false => is_proper(name),
+        };
+        0 < words && words <= NAME_WORDS && is_short
     };
     (names.next().is_none() && is_name(first) && is_name(second)).then_some([first, second])
 }
@@ -160,6 +179,12 @@ mod tests {
             "Can I take the train or the bus?",
             "Do you know how often it is greased?",
             "In which month, June or July or May, is it closed?",
+            "Who visited Oslo, Bern or Lund?",
+            "Which is older: the KX-40, the KX-41 or the KX-42?",
+            "Who approves travel, meals or hotels?",
+            "Is the gate red, green or blue?",
+            "谁先入职，王芳、李明还是张伟？",
+            "闸门是红色，绿色还是蓝色？",
             "起重机多久润滑一次？",
             "您知道谁负责吗？",
         ] {

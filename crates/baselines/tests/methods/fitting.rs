@@ -4,10 +4,11 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use pikerag_baselines::answer;
-use pikerag_doubles::ScriptedChat;
-use pikerag_knowledge::{Check, Event, Note, Role, Statement};
-use pikerag_methods::{Finished, RunParams};
+use pikerag_baselines::{Method, answer};
+use pikerag_doubles::{ScriptedChat, prompt};
+use pikerag_knowledge::{Check, Event, Note, Role, Statement, TaskClass};
+use pikerag_methods::{Finished, RunParams, adaptive, pike};
+use serde_json::json;
 
 use crate::methods::fixture::*;
 
@@ -26,17 +27,20 @@ fn page() -> String {
 }
 
 async fn ask_within(reads_at_most: Option<u32>) -> (Finished, Arc<ScriptedChat>) {
+    let chat = script(&[(Role::Answer, &[REPLY])]);
+    (ask_by(method("naive-rag"), &chat, reads_at_most).await, chat)
+}
+
+async fn ask_by(method: Method, chat: &Arc<ScriptedChat>, reads_at_most: Option<u32>) -> Finished {
     let page = page();
     let pages: [Page<'_>; 2] = [
         ("care.md", &page, &[ASKED]),
         ("tea.md", "# Tea\n\nTea is made from leaves.", &["What is tea made from?"]),
     ];
     let shelf = shelve(&pages, Some(hashes())).await;
-    let chat = script(&[(Role::Answer, &[REPLY])]);
-    let ports = ports(&shelf, Some(hashes()), &chat);
+    let ports = ports(&shelf, Some(hashes()), chat);
     let params = RunParams { reads_at_most, ..RunParams::default() };
-    let run = answer(&ports, &question("q", ASKED), method("naive-rag"), params, pending()).await;
-    (run, chat)
+    answer(&ports, &question("q", ASKED), method, params, pending()).await
 }
 
 fn cuts(run: &Finished) -> Vec<(usize, usize)> {
@@ -76,4 +80,71 @@ async fn the_recorded_limit_gives_the_same_prompt_again() {
     let (first, chat) = ask_within(Some(600)).await;
     let (_, again) = ask_within(first.record.reads_at_most).await;
     assert_eq!(prompts(&chat), prompts(&again));
+}
+
+/// A reading round shows the best sentences too; its facts are found in the whole passages.
+#[tokio::test]
+async fn a_reading_round_of_a_slow_model_is_cut() {
+    let reply = json!({
+        "thinking": "It says so.", "facts": [GREASED], "sufficient": true, "missing": [], "answer": "every week"
+    });
+    let reply = reply.to_string();
+    let reader = adaptive::Reader::AtOnce;
+    let in_rounds = Method::Adaptive(adaptive::Params { reader, ..adaptive::Params::default() });
+    let mut lengths = Vec::new();
+    for limit in [None, Some(0)] {
+        let chat = script(&[(Role::Look, &[reply.as_str()])]);
+        let run = ask_by(in_rounds, &chat, limit).await;
+        assert_eq!(cuts(&run).len(), usize::from(limit.is_some()), "{:?}", run.events);
+        let shown = &prompts(&chat)[0];
+        assert!(shown.contains(GREASED), "{shown}");
+        lengths.push(shown.len());
+        let answer = run.result.unwrap();
+        let [citation] = &answer.citations[..] else { panic!("{:?}", answer.citations) };
+        assert_eq!((citation.check, citation.quote.as_str()), (Check::Verified, GREASED));
+    }
+    assert!(lengths[1] < lengths[0], "{lengths:?}");
+}
+
+/// The numbers in a reply are those of the shortened context.
+#[tokio::test]
+async fn a_comparison_of_a_slow_model_is_cut() {
+    let page = |name: &str, weight: &str, other: &str| {
+        let others: Vec<String> = (1..14).map(|day| format!("On day {day} {other}.")).collect();
+        let others = others.join(" ");
+        format!("# {name}\n\n{others} The {name} weighs {weight} kg. {others}")
+    };
+    let heavy = page("Halden H4", "310", "two men painted the gate green");
+    let light = page("Corvane C2", "42", "rain fell on the northern harbour");
+    let tea = "# Tea\n\nTea is made from leaves.";
+    let pages: [Page<'_>; 3] =
+        [("halden.md", &heavy, &[]), ("tea.md", tea, &[]), ("corvane.md", &light, &[])];
+    let shelf = shelve(&pages, Some(hashes())).await;
+    let chat = Arc::new(ScriptedChat::by(|request| {
+        let shown = prompt(request).unwrap();
+        let cell = |quote: &str| {
+            let before = &shown[..shown.find(quote).unwrap()];
+            let (_, number) = before.rsplit_once("\n[").unwrap();
+            let number: usize = number.split(']').next().unwrap().parse().unwrap();
+            json!({"text": quote, "passage": number, "quote": quote})
+        };
+        let cells = [cell("The Halden H4 weighs 310 kg."), cell("The Corvane C2 weighs 42 kg.")];
+        Ok(json!({
+            "things": ["Halden H4", "Corvane C2"], "rows": [{"attribute": "weight", "cells": cells}],
+            "rationale": "310 is more than 42.", "answer": "Halden H4", "lacking": null
+        })
+        .to_string())
+    }));
+    let ports = ports(&shelf, Some(hashes()), &chat);
+    let class = Some(TaskClass::Comparative);
+    let compares = Method::Pike(pike::Params { class, ..pike::Params::default() });
+    let asked = question("q", "Which is heavier, the Halden H4 or the Corvane C2?");
+    for limit in [None, Some(700)] {
+        let params = RunParams { reads_at_most: limit, ..RunParams::default() };
+        let run = answer(&ports, &asked, compares, params, pending()).await;
+        assert_eq!(cuts(&run).len(), usize::from(limit.is_some()), "{:?}", run.events);
+        let answer = run.result.unwrap();
+        let checks: Vec<Check> = answer.citations.iter().map(|citation| citation.check).collect();
+        assert_eq!(checks, [Check::Verified, Check::Verified]);
+    }
 }

@@ -30,7 +30,7 @@ const METHODS: [(&str, &[Role]); 13] = [
 ];
 
 /// The headings of all prompts.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "# Task",
     "# Output format",
     "# Context",
@@ -39,6 +39,7 @@ const KNOWN: [&str; 9] = [
     "# Examples",
     "# Reference context for your question",
     "# Rationale so far",
+    "# Last round",
     "# Thoughts so far",
 ];
 

@@ -6,5 +6,6 @@ mod estimates;
 mod fixture;
 mod formats;
 mod hostile;
+mod prefix;
 mod repeating;
 mod tags;

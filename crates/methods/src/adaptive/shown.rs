@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pikerag_knowledge::Chunk;
+use pikerag_knowledge::{Chunk, Context};
 use pikerag_prompt::numbered_passages;
 
 use super::excerpt::{Chooser, Places, cut, parts};
@@ -67,6 +67,24 @@ impl Shown {
             found.map(|passage| passage.number)
         };
         facts.into_iter().map(|(label, text)| (label.and_then(number), text)).collect()
+    }
+
+    /// The passages with their text in the prompt.
+    pub(super) fn context(&self) -> Context {
+        Context::of(1, self.passages.iter().map(|passage| passage.chunk.clone()))
+    }
+
+    /// The passages with the text of a shortened context, under the same numbers, and the numbers in the findings of those
+    /// that it leaves out.
+    pub(super) fn shortened(self, cut: &Context) -> (Self, Vec<usize>) {
+        let (mut passages, mut left_out) = (Vec::new(), Vec::new());
+        for passage in self.passages {
+            match cut.chunks.iter().find(|held| held.chunk.id == passage.chunk.id) {
+                Some(held) => passages.push(ShownPassage { chunk: held.chunk.clone(), ..passage }),
+                None => left_out.push(passage.number),
+            }
+        }
+        (Self { passages }, left_out)
     }
 
     /// The passages as the prompt shows them; empty without any.
@@ -136,6 +154,14 @@ impl ShownBefore {
             chosen.push((number, places));
         }
         self.show(findings, chosen, params)
+    }
+
+    /// Notes that the last round did not show these passages: its prompt had no space for them.
+    pub(super) fn leave_out(&mut self, numbers: &[usize]) {
+        for number in numbers {
+            self.last.remove(number);
+            self.ever.remove(number);
+        }
     }
 
     /// The chosen sentences that fit into the round, and notes that it shows them.
@@ -214,6 +240,31 @@ mod tests {
         assert_eq!(fifth.text(), second.text());
         let sixth = before.later(&findings, &[2], &wanted, &params());
         assert_eq!(sixth.text(), "[1] Ilse Brandt\n… She has two sisters. …");
+    }
+
+    /// A slow model reads a part of the round. The passages keep their numbers, and a later round may show the others.
+    #[test]
+    fn shortened_passages_keep_their_numbers() {
+        let mut findings = Findings::default();
+        let text = "The crane was built in 1998. It lifts forty tons.";
+        let chunks = (1..=3).map(|id| chunk(id, &format!("Crane {id}"), text)).collect();
+        let numbers = findings.add(1, chunks);
+        let mut before = ShownBefore::default();
+        let shown = before.first(&findings, &numbers, "When was it built?", &params());
+        assert_eq!(shown.numbers(), [1, 2, 3]);
+        let short = "The crane was built in 1998. …";
+        let cut = Context::of(1, [chunk(1, "Crane 1", short), chunk(3, "Crane 3", short)]);
+        let (shown, left_out) = shown.shortened(&cut);
+        assert_eq!(left_out, [2]);
+        assert_eq!(shown.text(), format!("[1] Crane 1\n{short}\n\n[3] Crane 3\n{short}"));
+        let facts = [2, 3].map(|label| (Some(label), String::new())).to_vec();
+        let facts: Vec<Option<usize>> =
+            shown.renumbered(facts).into_iter().map(|(number, _)| number).collect();
+        assert_eq!(facts, [None, Some(3)]);
+        before.leave_out(&left_out);
+        let wanted = ["When was it built?".to_owned()];
+        let later = before.later(&findings, &[1, 2, 3], &wanted, &params());
+        assert!(later.numbers().contains(&2), "{}", later.text());
     }
 
     #[test]

@@ -23,6 +23,7 @@ use super::{Outcome, Params, nothing};
 use crate::candidates::fetch;
 use crate::collections::declared;
 use crate::conclude::or_not_found;
+use crate::fitting::fitted;
 use crate::organizing::in_order;
 use crate::ports::{Ports, SolveError};
 use crate::quoting::quoted;
@@ -112,7 +113,8 @@ async fn by_model(
     question: &Question,
     context: Context,
 ) -> Result<Outcome, SolveError> {
-    let shown = passages(context.chunks.iter().map(|held| &held.chunk));
+    let read = fitted(ports, question, &context, "", run).await?;
+    let shown = passages(read.chunks.iter().map(|held| &held.chunk));
     let (asked, form) = (quiet_headings(&question.text), how_to_answer(question));
     let inputs =
         [("form", form.as_ref()), ("context", shown.as_str()), ("question", asked.as_str())];
@@ -120,8 +122,8 @@ async fn by_model(
         return Ok(nothing(Reason::TableUnreadable));
     };
     let chunk_of = |passage: usize| {
-        let held = passage.checked_sub(1).and_then(|at| context.chunks.get(at));
-        held.or_else(|| context.chunks.first()).map(|held| held.chunk.id)
+        let held = passage.checked_sub(1).and_then(|at| read.chunks.get(at));
+        held.or_else(|| read.chunks.first()).map(|held| held.chunk.id)
     };
     let cells = || reply.rows.iter().flat_map(|row| row.cells.iter().flatten());
     let claims: Vec<Claim> = cells()

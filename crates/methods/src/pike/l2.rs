@@ -15,8 +15,10 @@ use crate::{adaptive, crp_rag, hop_rag, kar3, naive_rag, ra_isf};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum L2 {
-    /// Reads, searches for what is missing, and reads again.
+    /// `adaptive`; for a model that cannot read a round in time, `hop-rag`.
     #[default]
+    Auto,
+    /// Reads, searches for what is missing, and reads again.
     Adaptive,
     /// Knowledge-aware decomposition (KAR³, PIKE-RAG §5.3.2), with its defaults.
     Kar3,
@@ -43,7 +45,7 @@ impl L2 {
         reading: adaptive::Params,
     ) -> Result<Answer, SolveError> {
         match self {
-            Self::Adaptive => adaptive::solve(ports, run, question, reading).await,
+            Self::Auto | Self::Adaptive => adaptive::solve(ports, run, question, reading).await,
             Self::Kar3 => kar3::solve(ports, run, question, kar3::Params::default()).await,
             Self::RaIsf => ra_isf::solve(ports, run, question, ra_isf::Params::default()).await,
             Self::CrpRag => crp_rag::solve(ports, run, question, crp_rag::Params::default()).await,

@@ -77,7 +77,7 @@ impl Default for Params {
         Self {
             class: None,
             level: None,
-            l2: L2::Adaptive,
+            l2: L2::Auto,
             plan_steps: 6,
             may_plan: true,
             classify: Classifier::Auto,
@@ -120,7 +120,7 @@ impl MethodParams for Params {
             ),
             field!(
                 l2,
-                "the method that reads facts and chains of facts, with its own defaults",
+                "the method that reads facts and chains of facts, with its own defaults; `auto` is `adaptive`, and `hop-rag` for a model that is too slow for reading rounds",
                 Range::of::<L2>()
             ),
             field!(

@@ -18,6 +18,7 @@ use pikerag_reason::{Claim, FLOOR, cite};
 use self::reply::{JudgementReply, ReplyArgument, Side};
 use self::search::searched;
 use self::trend::trend;
+use crate::fitting::fitted;
 use crate::pike::classify::Evidence;
 use crate::pike::words::AboutFuture;
 use crate::pike::{Outcome, Params};
@@ -117,19 +118,30 @@ async fn asked(
     found: &[Chunk],
     series: Option<&Answer>,
 ) -> Result<Option<JudgementReply>, SolveError> {
-    let shown = match passages(found) {
-        empty if empty.is_empty() => "(no passages were found)".to_owned(),
-        shown => shown,
-    };
     let computed = series.map(|series| {
         let trend = trend(series).map(|trend| trend.in_words(Language::of(question.query())));
         format!("{}\n{}", series.text, trend.unwrap_or_default())
     });
     let figures = quiet_headings(computed.as_deref().unwrap_or("(none)"));
+    let whole = Context::of(1, found.iter().cloned());
+    let read = fitted(ports, question, &whole, &figures, run).await?;
+    let shown = match passages(read.chunks.iter().map(|held| &held.chunk)) {
+        empty if empty.is_empty() => "(no passages were found)".to_owned(),
+        shown => shown,
+    };
     let text = quiet_headings(&question.text);
     let inputs =
         [("figures", figures.as_str()), ("context", shown.as_str()), ("question", text.as_str())];
-    run.ask::<JudgementReply>(ports, &PROMPT, &inputs).await
+    let mut reply = run.ask::<JudgementReply>(ports, &PROMPT, &inputs).await?;
+    // Numbers of the prompt become those of all passages.
+    let sides = reply.iter_mut().flat_map(|reply| [&mut reply.for_it, &mut reply.against]);
+    for argument in sides.flatten() {
+        let named = argument.passage.checked_sub(1).and_then(|at| read.chunks.get(at));
+        let place = named
+            .and_then(|named| whole.chunks.iter().position(|held| held.chunk.id == named.chunk.id));
+        argument.passage = place.map_or(0, |place| place + 1);
+    }
+    Ok(reply)
 }
 
 /// The answer of a model: only evidence whose quote a document contains counts.

@@ -7,7 +7,7 @@ use pikerag_language::is_invisible;
 
 /// Headings of pikerag's templates, letters and digits only, those of earlier texts too: kept runs
 /// are replayed with them. A test compares them with the templates.
-pub(super) const HEADINGS: [&str; 73] = [
+pub(super) const HEADINGS: [&str; 75] = [
     "answer",
     "answerssofar",
     "aroundthepicture",
@@ -37,6 +37,7 @@ pub(super) const HEADINGS: [&str; 73] = [
     "knownconditions",
     "knownkinds",
     "lastmessage",
+    "lastround",
     "lookedupbefore",
     "name",
     "notes",
@@ -80,6 +81,7 @@ pub(super) const HEADINGS: [&str; 73] = [
     "whatthecollectionoffers",
     "wordsofthereaderandofthedocuments",
     "yourideas",
+    "yourperspective",
     "yourquerybefore",
 ];
 

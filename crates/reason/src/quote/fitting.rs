@@ -236,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// The limit holds, or the first passage exceeds it; each kept line is in the source.
+        /// Each kept part is in its passage, and at least one passage stays.
         #[test]
         fn kept_parts_are_parts_of_their_chunks(
             texts in prop::collection::vec("([a-c]{1,3}|fee|协议| |, |\\. |。|\n|# a\n){0,60}", 1..5),
