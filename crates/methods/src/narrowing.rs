@@ -97,13 +97,25 @@ fn offered(question: &Question) -> Vec<String> {
     }
 }
 
-/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the last comma or colon.
+/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the only comma or colon. Lists end in the
+/// same form (`fees, discounts or penalties`), and a wrong offer would exclude the answer. So an English question
+/// must compare, and its names must begin as names do.
 fn two_names(text: &str) -> Option<[&str; 2]> {
-    let (_, offer) = text.rsplit_once([',', ':', '，', '：'])?;
-    let mut names =
-        offer.split(if offer.contains("还是") { "还是" } else { " or " }).map(str::trim);
+    let (asked, offer) = text.rsplit_once([',', ':', '，', '：'])?;
+    let is_in_chinese = offer.contains("还是");
+    if asked.contains([',', '，']) || offer.contains('、') || !(is_in_chinese || compares(asked))
+    {
+        return None;
+    }
+    let mut names = offer.split(if is_in_chinese { "还是" } else { " or " }).map(str::trim);
     let (first, second) = (names.next()?, names.next()?);
+    let begins_as_name = |name: &str| {
+        name.starts_with("the ") || name.starts_with(|c: char| c.is_uppercase() || c.is_numeric())
+    };
     let is_name = |name: &str| {
+        if !is_in_chinese && !begins_as_name(name) {
+            return false;
+        }
         let limit = if name.chars().any(is_chinese) { NAME_CHARACTERS } else { usize::MAX };
         let words = name.split_whitespace().count();
         0 < words && words <= NAME_WORDS && name.chars().count() <= limit
@@ -111,6 +123,18 @@ fn two_names(text: &str) -> Option<[&str; 2]> {
     (names.next().is_none() && is_name(first) && is_name(second)).then_some([first, second])
 }
 
+/// Whether an English question asks which thing has more or less of something, or comes first or last.
+fn compares(asked: &str) -> bool {
+    let asked = asked.to_lowercase();
+    let mut words = asked.split(|c: char| !c.is_alphanumeric());
+    let is_compared =
+        |word: &str| 4 < word.len() && (word.ends_with("er") || word.ends_with("est"));
+    words.any(|word| COMPARING.contains(&word) || is_compared(word))
+}
+
+/// Words that compare without an ending of comparison.
+const COMPARING: [&str; 9] =
+    ["first", "last", "more", "most", "less", "least", "best", "worse", "worst"];
 const FIRST_WORDS: [&str; 20] = [
     "is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "had", "will",
     "would", "should", "may", "must", "isn't", "doesn't", "didn't",
@@ -149,6 +173,10 @@ mod tests {
             offers("Who is older, Ilse Brandt or Jon Hale?"),
             ["Ilse Brandt", "Jon Hale", "none"]
         );
+        assert_eq!(
+            offers("Which came first, the crane or the pump?"),
+            ["the crane", "the pump", "none"]
+        );
         assert_eq!(offers("谁先入职，王芳还是李明？"), ["王芳", "李明", "都不是"]);
     }
 
@@ -160,6 +188,10 @@ mod tests {
             "Can I take the train or the bus?",
             "Do you know how often it is greased?",
             "In which month, June or July or May, is it closed?",
+            "What are the fees, discounts or penalties?",
+            "Which town is nearer, Oslo, Bergen or Lund?",
+            "Who is the older designer, and where was the crane built or stored?",
+            "谁负责，甲、乙还是丙？",
             "起重机多久润滑一次？",
             "您知道谁负责吗？",
         ] {
