@@ -1,5 +1,7 @@
 //! Lists every method by its name: a closed set, one file for each method.
 
+mod around;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -8,18 +10,18 @@ use std::str::FromStr;
 
 use futures::future::{BoxFuture, Either, select};
 use pikerag_knowledge::telemetry::TRACED;
-use pikerag_knowledge::{Answer, AtomKind, Question, Role, Structure};
+use pikerag_knowledge::{Answer, AtomKind, Question, Structure};
 use serde_json::Value;
 use tracing::field::Empty;
 use tracing::{Instrument, info, info_span};
 
 use pikerag_methods::spec::{self, Cost, Description, MethodParams, Weights};
-use pikerag_methods::tagging::in_documents_words;
 use pikerag_methods::{
-    Finished, MethodLabel, Ports, Recall, RetrievalParams, Run, RunParams, SolveError, TagUse,
-    VerifiedUse, adaptive, crp_rag, hop_rag, in_documents_spelling, kar3, mark_replaced, naive_rag,
-    pike, ra_isf, report_spelling,
+    Finished, MethodLabel, Ports, RetrievalParams, Run, RunParams, SolveError, TagUse, adaptive,
+    crp_rag, hop_rag, kar3, naive_rag, pike, ra_isf,
 };
+
+use around::solve_and_mark;
 
 /// The enum of all methods, and the functions that list them: one line for each method.
 macro_rules! methods {
@@ -212,79 +214,6 @@ pub async fn answer(
         traced.record("otel.status_code", "ERROR");
     }
     finished
-}
-
-/// Solves a question, or takes a verified answer to it, and marks citations of replaced documents.
-async fn solve_and_mark(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    method: Method,
-    uses: (TagUse, VerifiedUse),
-) -> Result<Answer, SolveError> {
-    let mut answer = solve_or_recall(ports, run, question, method, uses).await?;
-    mark_replaced(ports, &mut answer).await?;
-    Ok(answer)
-}
-
-/// Solves a question, or takes a verified answer to it.
-async fn solve_or_recall(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    method: Method,
-    (tags, verified): (TagUse, VerifiedUse),
-) -> Result<Answer, SolveError> {
-    // `pike` looks for verified answers itself.
-    if verified == VerifiedUse::Ignored || matches!(method, Method::Pike(_)) {
-        return solve_respelled(ports, run, question, method, tags).await;
-    }
-    let Some(recall) = Recall::on(ports, question).await? else {
-        return solve_respelled(ports, run, question, method, tags).await;
-    };
-    if let Some(answer) = recall.taken(ports, run, None).await? {
-        return Ok(answer);
-    }
-    let mut answer = solve_respelled(ports, run, question, method, tags).await?;
-    recall.beside(&mut answer);
-    Ok(answer)
-}
-
-/// Solves a question; without a model, the search uses the documents' words for mistyped ones.
-async fn solve_respelled(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    method: Method,
-    tags: TagUse,
-) -> Result<Answer, SolveError> {
-    // A model understands typing errors. `pike` finds a verified answer by the question as it was asked.
-    let is_searched = ports.models.of(Role::Answer).is_none()
-        && 0 < method.cost().most_chunks
-        && !(matches!(method, Method::Pike(_)) && Recall::on(ports, question).await?.is_some());
-    let respelled = match is_searched {
-        true => in_documents_spelling(ports, run, question).await?,
-        false => None,
-    };
-    let asked = respelled.as_ref().unwrap_or(question);
-    let mut answer = solve_reworded(ports, run, asked, method, tags).await?;
-    report_spelling(&mut answer, run, question);
-    Ok(answer)
-}
-
-/// Solves a question; the search uses the documents' words if its tags are set so.
-async fn solve_reworded(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    method: Method,
-    tags: TagUse,
-) -> Result<Answer, SolveError> {
-    if tags == TagUse::Off || matches!(method, Method::NaiveRag(_)) {
-        return solve(ports, run, question, method).await;
-    }
-    let question = in_documents_words(ports, run, question, tags).await?;
-    solve(ports, run, &question, method).await
 }
 
 /// The name of an unknown method.

@@ -13,6 +13,7 @@ mod trained;
 mod trial;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use pikerag_knowledge::{Answer, Criterion, Event, Question, Role, StopReason};
 use pikerag_reason::Reading;
@@ -166,15 +167,14 @@ impl Solving<'_> {
                 (result.answer, result.thinking) = (reply.answer, reply.thinking);
                 result.sufficient = sufficient;
             }
-            // A round that names nothing cannot find more; the sub-questions before it stayed open.
-            let stays_open = self.params.reads == Reads::Sentences && reply.missing.is_empty();
             if sufficient {
                 result.missing.clear();
-            } else if !stays_open {
-                result.missing.clone_from(&reply.missing);
-            }
-            if sufficient {
                 break;
+            }
+            // A round that names nothing cannot find more; the sub-questions before it stayed open.
+            let stays_open = self.params.reads == Reads::Sentences && reply.missing.is_empty();
+            if !stays_open {
+                result.missing.clone_from(&reply.missing);
             }
             if number == most {
                 run.push(Event::Stopped { hop: number, reason: StopReason::HopLimit });
@@ -321,18 +321,11 @@ impl Solving<'_> {
             let context = self.findings.context(&self.findings.all());
             return conclude_read(self.ports, context, reading, run).await;
         }
-        // Later passages must not displace the first ones, which may hold the answer.
-        let mut numbers = self.findings.first();
-        let with_facts = self.findings.with_facts();
-        let later = |number: &usize| !numbers.contains(number);
-        let later_with_facts: Vec<usize> = with_facts.iter().copied().filter(later).collect();
-        numbers.extend(later_with_facts);
-        let rest = self.findings.all().into_iter().filter(|number| !numbers.contains(number));
-        let rest: Vec<usize> = rest.collect();
-        // Passages with facts come first, so that they are read even where the limit is small.
-        let mut order = with_facts;
-        order.extend(numbers.iter().chain(&rest).copied());
-        let mut once = std::collections::HashSet::new();
+        // Passages with facts come first, so that they are read even where the limit is small. The others keep their
+        // order: later ones must not displace those of the first round, which may hold the answer.
+        let mut order = self.findings.with_facts();
+        order.extend(self.findings.all());
+        let mut once = HashSet::new();
         order.retain(|number| once.insert(*number));
         let budget = CONTEXT_TOKENS.map_or(u64::MAX, |tokens| tokens.get().into());
         let mut held = self.findings.within(&order, budget);

@@ -151,11 +151,11 @@ pub async fn refuse(
     Ok(answer)
 }
 
-/// A model's answer, and whether it is none. Prompts tell a model to leave the answer empty if nothing suggests one; a
-/// sentence reports that then.
+/// A model's answer, and whether it is none. Prompts ask a model to leave the answer empty if nothing suggests one; a
+/// sentence reports that then. It does not say why: passages may have the question's words.
 pub(crate) fn or_not_found(answer: String, language: Language) -> (String, bool) {
     match answer.trim().is_empty() {
-        true => (Sentence::NotInDocuments.in_words(language), true),
+        true => (Sentence::NoAnswer.in_words(language), true),
         false => (answer, false),
     }
 }

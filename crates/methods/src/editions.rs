@@ -74,6 +74,7 @@ pub(crate) async fn newer_first(
     let sources: HashMap<ChunkId, SourceId> =
         in_context(context).map(|chunk| (chunk.id, chunk.source)).collect();
     let mut quotes = lines_of(reading);
+    // The place behind the quote that is looked at. A quote that is put before it moves both on.
     let mut at = 0;
     while let Some((claim, _)) = quotes.get(at) {
         let own = claim.clone();
@@ -281,6 +282,7 @@ async fn replacements(
     Ok(found)
 }
 
+/// Documents of one name as editions, in their order.
 async fn read<'a>(
     base: &dyn KnowledgeBase,
     group: &[&'a Document],

@@ -23,7 +23,8 @@ const WEEKDAYS: [&str; 7] =
 struct Named {
     /// As the question writes it.
     text: String,
-    /// The parts that a document must have to mention it: all of a code, any of a name.
+    /// The parts that passages must have to mention it, each in some passage: a code as a whole, the
+    /// words of a name.
     parts: Vec<String>,
 }
 

@@ -98,38 +98,48 @@ fn offered(question: &Question) -> Vec<String> {
 }
 
 const BREAKS: [char; 4] = [',', ':', '，', '：'];
-const NAMING_WORDS: [&str; 7] = ["who", "whom", "whose", "what", "where", "when", "which"];
 
-/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the only comma or colon. The end of a longer
-/// list, such as `Who visited Oslo, Bern or Lund`, offers nothing.
+/// The names of `Who is older, Ann or Bo`, `谁更早，甲还是乙`: two, after the only comma or colon. Lists end in the
+/// same form (`fees, discounts or penalties`), and a wrong offer would exclude the answer. So an English question
+/// must compare, its names must begin as names do, and a Chinese one must ask for a name.
 fn two_names(text: &str) -> Option<[&str; 2]> {
-    let (asks, offer) = text.rsplit_once(BREAKS)?;
-    let is_proper = |text: &str| text.contains(|c: char| c.is_uppercase() || c.is_numeric());
-    let asks_for_a_name = match asks.chars().any(is_chinese) {
-        true => ["谁", "哪", "什么"].iter().any(|word| asks.contains(word)),
-        false => {
-            let mut words = asks.split_whitespace();
-            let is_list = asks.split_whitespace().next_back().is_some_and(is_proper);
-            !is_list && words.any(|word| NAMING_WORDS.contains(&word.to_lowercase().as_str()))
-        }
+    let (asked, offer) = text.rsplit_once(BREAKS)?;
+    let is_in_chinese = offer.contains("还是");
+    let asks_for_a_name = match is_in_chinese {
+        true => ["谁", "哪", "什么"].iter().any(|word| asked.contains(word)),
+        false => compares(asked),
     };
-    if asks.contains(BREAKS) || !asks_for_a_name {
+    if asked.contains(BREAKS) || offer.contains('、') || !asks_for_a_name {
         return None;
     }
-    let mut names =
-        offer.split(if offer.contains("还是") { "还是" } else { " or " }).map(str::trim);
+    let mut names = offer.split(if is_in_chinese { "还是" } else { " or " }).map(str::trim);
     let (first, second) = (names.next()?, names.next()?);
+    let begins_as_name = |name: &str| {
+        name.starts_with("the ") || name.starts_with(|c: char| c.is_uppercase() || c.is_numeric())
+    };
     let is_name = |name: &str| {
+        if !is_in_chinese && !begins_as_name(name) {
+            return false;
+        }
+        let limit = if name.chars().any(is_chinese) { NAME_CHARACTERS } else { usize::MAX };
         let words = name.split_whitespace().count();
-        let is_short = match name.chars().any(is_chinese) {
-            true => name.chars().count() <= NAME_CHARACTERS && !name.contains('、'),
-            false => is_proper(name),
-        };
-        0 < words && words <= NAME_WORDS && is_short
+        0 < words && words <= NAME_WORDS && name.chars().count() <= limit
     };
     (names.next().is_none() && is_name(first) && is_name(second)).then_some([first, second])
 }
 
+/// Whether an English question asks which thing has more or less of something, or comes first or last.
+fn compares(asked: &str) -> bool {
+    let asked = asked.to_lowercase();
+    let mut words = asked.split(|c: char| !c.is_alphanumeric());
+    let is_compared =
+        |word: &str| 4 < word.len() && (word.ends_with("er") || word.ends_with("est"));
+    words.any(|word| COMPARING.contains(&word) || is_compared(word))
+}
+
+/// Words that compare without an ending of comparison.
+const COMPARING: [&str; 9] =
+    ["first", "last", "more", "most", "less", "least", "best", "worse", "worst"];
 const FIRST_WORDS: [&str; 20] = [
     "is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have", "had", "will",
     "would", "should", "may", "must", "isn't", "doesn't", "didn't",
@@ -168,6 +178,10 @@ mod tests {
             offers("Who is older, Ilse Brandt or Jon Hale?"),
             ["Ilse Brandt", "Jon Hale", "none"]
         );
+        assert_eq!(
+            offers("Which came first, the crane or the pump?"),
+            ["the crane", "the pump", "none"]
+        );
         assert_eq!(offers("谁先入职，王芳还是李明？"), ["王芳", "李明", "都不是"]);
     }
 
@@ -185,6 +199,10 @@ mod tests {
             "Is the gate red, green or blue?",
             "谁先入职，王芳、李明还是张伟？",
             "闸门是红色，绿色还是蓝色？",
+            "What are the fees, discounts or penalties?",
+            "Which town is nearer, Oslo, Bergen or Lund?",
+            "Who is the older designer, and where was the crane built or stored?",
+            "谁负责，甲、乙还是丙？",
             "起重机多久润滑一次？",
             "您知道谁负责吗？",
         ] {

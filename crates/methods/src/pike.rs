@@ -122,8 +122,7 @@ fn answer_for_agent<'a>(
 ) -> BoxFuture<'a, Result<Answer, SolveError>> {
     let params = Params { class: None, level: None, by_agent: true, ..params };
     let span = info_span!("agent_question", class = Empty);
-    let models = ports.models.clone().for_parts();
-    let ports = Ports { models, ..ports.clone() };
+    let ports = ports.for_parts();
     let answer = async move {
         let ports = &ports;
         let evidence = gathered(ports, question, params).await?;

@@ -225,6 +225,12 @@ impl Ports {
         Self { base, embedder, models, tables: Tables::default(), feedback_before: None }
     }
 
+    /// The same ports for a part of a question, see [`Models::for_parts`].
+    #[must_use]
+    pub fn for_parts(&self) -> Self {
+        Self { models: self.models.clone().for_parts(), ..self.clone() }
+    }
+
     /// The base and the embedder, without a chat model, because retrieval asks none.
     pub fn finder(&self) -> Finder<'_> {
         Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }

@@ -14,6 +14,7 @@ use pikerag_retrieve::{
 };
 
 use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::editions::with_marked_titles;
 use crate::fitting::fitted;
 use crate::narrowing::Narrowed;
 use crate::organizing::gathered;
@@ -306,7 +307,7 @@ pub async fn answer_step(
 }
 
 /// Answers the question itself from chunks: people see the answer while the model writes it. A method may
-/// still give another one.
+/// still give another one. Titles of replaced documents have a mark, as in [`crate::conclude::conclude`].
 pub async fn answer_whole(
     ports: &Ports,
     run: &mut Run,
@@ -314,7 +315,9 @@ pub async fn answer_whole(
     context: &Context,
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let shown = fitted(ports, question, context, "", run).await?;
+    let marked = with_marked_titles(ports, question, context).await?;
+    let whole = marked.as_ref().unwrap_or(context);
+    let shown = fitted(ports, question, whole, "", run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
     let asked = read_finally(&narrowed, question, &shown, "", &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)

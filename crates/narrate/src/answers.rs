@@ -31,6 +31,8 @@ pub enum Sentence<'a> {
     NotMentioned(&'a [String]),
     /// No passage has a word of the question.
     NotInDocuments,
+    /// A model replied, and its answer is empty.
+    NoAnswer,
     /// The documents' words that are searched for, because no passage has those of the question.
     SearchedFor(&'a [Respelling]),
     /// The documents' names that resemble names of the question, which no passage has.
@@ -106,6 +108,7 @@ impl InWords for Sentence<'_> {
                 "Not found: no passage has a word of the question. Ask in other words.",
                 "未找到：没有段落含有问题中的词。请换个说法提问。",
             ),
+            Self::NoAnswer => Words::new("No answer was found.", "没有找到答案。"),
             Self::SearchedFor(words) => {
                 let (typed, found) = both(words);
                 Words::new(

@@ -439,6 +439,7 @@ fn sentences_have_words() {
         Sentence::WordsUnknown(words),
         Sentence::NotMentioned(words),
         Sentence::NotInDocuments,
+        Sentence::NoAnswer,
         Sentence::SearchedFor(respelled),
         Sentence::DidYouMean(respelled),
         Sentence::Insufficient(NAMED),

@@ -144,7 +144,7 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     }
     let (mut claims, mut best, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     let mut texts = HashSet::new();
-    for unit in in_order(quoted) {
+    for unit in quoted {
         let span = scorer.extended(unit);
         let quote = unit.chunk.text.get(span.clone()).unwrap_or(unit.text).to_owned();
         if !texts.insert(plain(&quote)) {
@@ -158,11 +158,6 @@ pub fn quote(question: &Question, context: &Context, known: &Known, most: usize)
     }
     let reading = Reading { answer: lines.join("\n"), claims, ..Reading::default() };
     Quoted { reading, best, fit, covered, unknown: unknown_words(question, context, known) }
-}
-
-/// The quotes in the order in which people see them: as they were chosen, the best first.
-fn in_order<'a, 'b>(quoted: Vec<&'b Unit<'a>>) -> Vec<&'b Unit<'a>> {
-    quoted
 }
 
 /// A text without case and line breaks.

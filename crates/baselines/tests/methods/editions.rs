@@ -89,3 +89,19 @@ async fn a_model_reads_which_version_is_replaced() {
     assert_eq!(cited(&answer), [(older, Some(POLICIES[1].0))]);
     assert_eq!(answer.citations[0].title, "差旅费管理办法");
 }
+
+/// The answer that is read from gathered passages has the mark, too.
+#[tokio::test]
+async fn kar3_reads_which_version_is_replaced() {
+    let chat = Arc::new(ScriptedChat::by_role([
+        (Role::Propose, [r#"{"sub_questions": []}"#]),
+        (Role::Answer, [r#"{"answer": "400"}"#]),
+    ]));
+    let shelf = shelve(&POLICIES, None).await;
+    let question = Question::new("q", "住宿费每晚不超过多少元？");
+    solve(&ports(&shelf, None, &chat), &question, method("kar3")).await.unwrap();
+    let prompts = chat.prompts();
+    let prompt = prompts.last().unwrap();
+    let mark = format!("差旅费管理办法 [已被 {} 取代（2024-03-01）]", POLICIES[1].0);
+    assert_eq!(prompt.matches(&mark).count(), 1, "{prompt}");
+}

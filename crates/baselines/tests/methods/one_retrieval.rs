@@ -32,7 +32,7 @@ async fn an_empty_answer_is_reported_as_not_found() {
         );
         let chat = script(&[(Role::Answer, &[&reply])]);
         let answered = ask("naive-rag", BORN, &chat).await.answer;
-        assert_eq!(answered.text, "Probably not in the documents.");
+        assert_eq!(answered.text, "No answer was found.");
         assert_eq!(answered.missing, ["the birthplace"]);
         assert!(answered.refused && answered.citations.is_empty(), "{answered:?}");
         assert_eq!(chat.requests().len(), 1);

@@ -161,6 +161,24 @@ async fn a_summary_rests_on_the_points_that_it_uses() {
     assert_eq!(answered.answer.context.chunks.len(), 1);
 }
 
+/// A model may leave the summary empty; its points are the answer then.
+#[tokio::test]
+async fn points_serve_as_a_summary_if_a_model_gives_none() {
+    let chat = ScriptedChat::by(|request| {
+        Ok(match request.role {
+            Role::Summarize => json!({"points": [
+                {"point": "A cover costs 640 crowns.", "passage": 1, "quote": "A cover costs 640 crowns."}
+            ]}),
+            _ => json!({"answer": " ", "points": []}),
+        }
+        .to_string())
+    });
+    let chat = Arc::new(chat);
+    let answered = ask(Some(chat), Params::default(), "Summarize the note on night stops.").await;
+    assert_eq!(answered.answer.text, "A cover costs 640 crowns.");
+    assert_eq!(answered.answer.citations.len(), 1);
+}
+
 /// Passages beyond the budget are replaced by their summaries; a point from a summary is traced
 /// back to the source's words.
 #[tokio::test]

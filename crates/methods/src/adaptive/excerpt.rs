@@ -24,6 +24,15 @@ const NEAR: f32 = 0.3;
 /// The places of sentences in a passage, from 0.
 pub(super) type Places = BTreeSet<usize>;
 
+/// A sentence, compared with the questions.
+struct Rated {
+    place: usize,
+    /// From 0 to 1.
+    fit: f32,
+    /// The fit with the bonuses.
+    worth: f32,
+}
+
 /// Questions, with the weights of their terms among the passages of a round.
 pub(super) struct Chooser {
     /// Each term once, in the order of the questions.
@@ -60,28 +69,27 @@ impl Chooser {
     /// of code and of a figure: a part of these has another meaning than the whole.
     pub(super) fn best(&self, chunk: &Chunk, tokens: u64) -> Places {
         let parts = parts(chunk);
-        let worths = self.worths(chunk, &parts);
-        if estimate_tokens(&chunk.text) <= tokens || worths.is_empty() {
+        let rated = self.rated(chunk, &parts);
+        if estimate_tokens(&chunk.text) <= tokens || rated.is_empty() {
             return (0..parts.len()).collect();
         }
-        fill(chunk, &parts, &worths, tokens)
+        fill(chunk, &parts, &rated, tokens)
     }
 
     /// The best sentences within `tokens` without those `left_out`; only sentences near the questions, so that there
     /// may be none.
     pub(super) fn near(&self, chunk: &Chunk, tokens: u64, left_out: &Places) -> Places {
         let parts = parts(chunk);
-        let mut worths = self.worths(chunk, &parts);
-        worths.retain(|(place, fit, _)| NEAR <= *fit && !left_out.contains(place));
-        fill(chunk, &parts, &worths, tokens)
+        let mut rated = self.rated(chunk, &parts);
+        rated.retain(|Rated { place, fit, .. }| NEAR <= *fit && !left_out.contains(place));
+        fill(chunk, &parts, &rated, tokens)
     }
 
-    /// For each sentence its place, its fit from 0 to 1, and its worth: the fit with the bonuses. Headings are left out:
-    /// the title has them.
-    fn worths(&self, chunk: &Chunk, parts: &[Range<usize>]) -> Vec<(usize, f32, f32)> {
+    /// The sentences in order, without headings, because the title has them.
+    fn rated(&self, chunk: &Chunk, parts: &[Range<usize>]) -> Vec<Rated> {
         let title: HashSet<String> = terms(&chunk.full_title()).into_iter().collect();
         let mut before: HashSet<String> = HashSet::new();
-        let mut worths = Vec::new();
+        let mut rated = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             let text = chunk.text.get(part.clone()).unwrap_or_default();
             if text.starts_with('#') {
@@ -102,29 +110,22 @@ impl Chooser {
             let names_other = self.titles.iter().any(|other| {
                 !other.is_empty() && other.is_subset(&own) && !other.is_subset(&title)
             });
-            let first = FIRST / (worths.len() + 1) as f32;
+            let first = FIRST / (rated.len() + 1) as f32;
             let bonus = if names_other { first + NAMES } else { first };
-            worths.push((place, fit, fit + bonus));
+            rated.push(Rated { place, fit, worth: fit + bonus });
             before = own;
         }
-        worths
+        rated
     }
 }
 
 /// The best of these sentences within `tokens`: the best whatever its length, then each in order of worth that still
 /// fits; of equals, the earlier.
-fn fill(
-    chunk: &Chunk,
-    parts: &[Range<usize>],
-    worths: &[(usize, f32, f32)],
-    tokens: u64,
-) -> Places {
-    let mut order: Vec<&(usize, f32, f32)> = worths.iter().collect();
-    order.sort_by(|(place, _, worth), (other, _, than)| {
-        than.total_cmp(worth).then(place.cmp(other))
-    });
+fn fill(chunk: &Chunk, parts: &[Range<usize>], rated: &[Rated], tokens: u64) -> Places {
+    let mut order: Vec<&Rated> = rated.iter().collect();
+    order.sort_by(|one, other| other.worth.total_cmp(&one.worth).then(one.place.cmp(&other.place)));
     let (mut left, mut chosen) = (tokens, Places::new());
-    for (place, ..) in order {
+    for Rated { place, .. } in order {
         let Some(text) = parts.get(*place).and_then(|part| chunk.text.get(part.clone())) else {
             continue;
         };
@@ -264,16 +265,16 @@ mod tests {
             if estimate_tokens(&chunk.text) <= tokens {
                 prop_assert_eq!(chosen.len(), parts.len());
             } else {
-                let mut open = chooser.worths(&chunk, &parts);
+                let mut open = chooser.rated(&chunk, &parts);
                 let (mut left, mut twin) = (tokens, Places::new());
                 while !open.is_empty() {
                     let mut best = 0;
-                    for (at, (_, _, worth)) in open.iter().enumerate() {
-                        if open[best].2 < *worth {
+                    for (at, rated) in open.iter().enumerate() {
+                        if open[best].worth < rated.worth {
                             best = at;
                         }
                     }
-                    let (place, ..) = open.remove(best);
+                    let Rated { place, .. } = open.remove(best);
                     if twin.is_empty() || size(place) <= left {
                         left = left.saturating_sub(size(place));
                         twin.insert(place);

@@ -65,13 +65,19 @@ impl Findings {
 
     /// The passages that facts were read from.
     pub(super) fn chunks_with_facts(&self) -> Vec<ChunkId> {
-        let chunks = self.with_facts().into_iter().filter_map(|number| self.chunk(number));
-        chunks.map(|chunk| chunk.id).collect()
+        let chunks = self.numbered(&self.with_facts());
+        chunks.into_iter().map(|(_, chunk)| chunk.id).collect()
     }
 
     /// The passage with this number.
     pub(super) fn chunk(&self, number: usize) -> Option<&Chunk> {
         self.chunks.get(number.checked_sub(1)?).map(|(_, chunk)| chunk)
+    }
+
+    /// The passages with these numbers, each with its number.
+    pub(super) fn numbered(&self, numbers: &[usize]) -> Vec<(usize, &Chunk)> {
+        let numbered = numbers.iter().filter_map(|number| Some((*number, self.chunk(*number)?)));
+        numbered.collect()
     }
 
     /// Keeps the facts of a round, each once. A fact that its passage does not support goes to the first
@@ -251,12 +257,6 @@ impl Findings {
     /// The numbers of all passages.
     pub(super) fn all(&self) -> Vec<usize> {
         (1..=self.chunks.len()).collect()
-    }
-
-    /// The numbers of the passages of the first round.
-    pub(super) fn first(&self) -> Vec<usize> {
-        let first = self.chunks.iter().take_while(|(round, _)| *round == 1).count();
-        (1..=first).collect()
     }
 }
 

@@ -29,7 +29,7 @@ struct ShownPassage {
 impl Shown {
     /// Whole passages under their numbers in the findings.
     pub(super) fn whole(findings: &Findings, numbers: &[usize]) -> Self {
-        let chunks = numbers.iter().filter_map(|number| Some((*number, findings.chunk(*number)?)));
+        let chunks = findings.numbered(numbers).into_iter();
         let passages = chunks.map(|(number, chunk)| ShownPassage {
             number,
             label: number,
@@ -111,8 +111,7 @@ impl ShownBefore {
         question: &str,
         params: &Params,
     ) -> Shown {
-        let chunks: Vec<(usize, &Chunk)> =
-            numbers.iter().filter_map(|number| Some((*number, findings.chunk(*number)?))).collect();
+        let chunks = findings.numbered(numbers);
         let all: Vec<&Chunk> = chunks.iter().map(|(_, chunk)| *chunk).collect();
         let chooser = Chooser::new([question], &all);
         let better = params.chunks.div_ceil(2);
@@ -136,8 +135,7 @@ impl ShownBefore {
     ) -> Shown {
         let mut numbers = found.to_vec();
         numbers.extend(findings.with_facts().iter().filter(|number| !found.contains(number)));
-        let chunks: Vec<(usize, &Chunk)> =
-            numbers.iter().filter_map(|number| Some((*number, findings.chunk(*number)?))).collect();
+        let chunks = findings.numbered(&numbers);
         let all: Vec<&Chunk> = chunks.iter().map(|(_, chunk)| *chunk).collect();
         let chooser = Chooser::new(questions.iter().map(String::as_str), &all);
         let tokens = u64::from(params.passage_tokens.div_ceil(2));

@@ -149,8 +149,7 @@ async fn step_done(
     let part = Question::new(question.id.clone(), asked.clone());
     let class = (step.kind != StepKind::Read).then(|| step.kind.class());
     let own = Params { class, may_plan: false, ..params };
-    let models = ports.models.clone().for_parts();
-    let ports = &Ports { models, ..ports.clone() };
+    let ports = &ports.for_parts();
     let answer = Box::pin(super::solved(ports, run, &part, own)).await?;
     let mut result = String::new();
     if !answer.refused {

@@ -167,9 +167,9 @@ async fn by_model(
     ];
     let whole = run.ask::<Whole>(ports, &WHOLE, &inputs).await?;
     let (text, used) = match whole {
-        Some(whole) => (whole.answer, whole.points),
+        Some(whole) if !whole.answer.trim().is_empty() => (whole.answer, whole.points),
         // The points themselves serve as a summary.
-        None => (
+        _ => (
             points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>().join(" "),
             Vec::new(),
         ),
