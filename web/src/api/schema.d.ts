@@ -100,8 +100,9 @@ export interface paths {
         put?: never;
         /**
          * Answers a question. With `Accept: text/event-stream` it sends a stream: `run`, then each `event`
-         *     of the trace as it happens and the open model `calls` after each change, then `answer` or
-         *     `problem`. Closing the connection stops the run.
+         *     of the trace as it happens, the open model `calls` after each change and the `draft` of the
+         *     answer while a model writes it, then `answer` or `problem`. Closing the connection stops the
+         *     run.
          */
         post: operations["post_api_v1_bases_base_ask"];
         delete?: never;
@@ -154,8 +155,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tests the settings and the machine: one small call to each model, and five to the model that
-         *     reads passages.
+         * Tests the settings and the machine: one small call to each model, one or two to measure the
+         *     chat model's speed, and five to the model that reads passages.
          */
         post: operations["post_api_v1_bases_base_doctor"];
         delete?: never;
@@ -944,6 +945,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models that the server could use: of servers on its machine, of the catalogue, of
+         *     providers. No model is called.
+         */
+        get: operations["get_api_v1_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/chosen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Sets the chat model in the settings file of the server. New questions use it without a restart;
+         *     running requests keep theirs. The file must be trusted and writable.
+         */
+        put: operations["put_api_v1_models_chosen"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The latest download of a model. With `Accept: text/event-stream` it is sent again at each step,
+         *     until it is over.
+         */
+        get: operations["get_api_v1_models_pull"];
+        put?: never;
+        /**
+         * Begins to fetch a model of the catalogue, and llama.cpp's server if it is missing. An
+         *     interrupted download continues.
+         */
+        post: operations["post_api_v1_models_pull"];
+        /** Stops the download of a model. The bytes that came stay, and the next download continues. */
+        delete: operations["delete_api_v1_models_pull"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tries a chat model by one small call, before it is set. Nothing is written. The call counts in
+         *     the caps.
+         */
+        post: operations["post_api_v1_models_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/version": {
         parameters: {
             query?: never;
@@ -1080,7 +1166,7 @@ export interface paths {
         put?: never;
         /**
          * Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
-         *     as it happens. The checked answer comes last, with a `source` event for each citation, as Open
+         *     as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
          *     WebUI reads them.
          */
         post: operations["post_v1_chat_completions"];
@@ -1214,6 +1300,14 @@ export interface components {
             data: components["schemas"]["OpenCall"][];
             /** @enum {string} */
             event: "calls";
+        } | {
+            /**
+             * @description A model has written more of the answer, or of its reasons. It is not checked yet; `answer`
+             *     replaces it.
+             */
+            data: components["schemas"]["DraftPiece"];
+            /** @enum {string} */
+            event: "draft";
         } | {
             /** @description The last event of a successful run: the result. */
             data: components["schemas"]["Asked"];
@@ -1372,6 +1466,42 @@ export interface components {
             /** @description The path that found it. */
             via: components["schemas"]["Via"];
         };
+        /** @description A model that pikerag can serve. Facts that are not known are empty or null. */
+        CatalogueModel: {
+            /**
+             * Format: int64
+             * @description Bytes of its file.
+             */
+            bytes: number;
+            from: components["schemas"]["PullFrom"] | null;
+            /** @description Whether its file is here. */
+            is_here: boolean;
+            /** @description Whether the settings use it for a role. */
+            is_used: boolean;
+            /** @description Codes of the languages that it is made for, main ones first. */
+            languages: string[];
+            /** @description Its licence, as an SPDX expression. */
+            licence: string;
+            /**
+             * Format: int64
+             * @description Bytes of memory that its server needs.
+             */
+            memory: number;
+            /** @description The name: `local:NAME` selects it. */
+            name: string;
+            /**
+             * Format: int32
+             * @description Tokens of a prompt that it reads in a second, as we measured on two processor cores.
+             */
+            reads: number | null;
+            /** @description The name that its makers use, with the quantization. */
+            title: string;
+            /**
+             * Format: int32
+             * @description Tokens of a reply that it writes in a second.
+             */
+            writes: number | null;
+        };
         /** @description A fork's change of a decision. */
         Change: {
             /** @description Other sub-questions, in place of those proposed. */
@@ -1407,11 +1537,36 @@ export interface components {
             /** @description `include_usage`: the last chunk of a stream reports the tokens. */
             stream_options?: Record<string, unknown>;
         };
+        /** @description A chat model in use. */
+        ChatInUse: {
+            /** @description Its address without user, password and query; none for a model that pikerag serves. */
+            address: string | null;
+            /** @description Its name; `local:NAME` for a model that pikerag serves. */
+            model: string;
+        };
         /**
          * @description Whether a quoted text really is where the citation says.
          * @enum {string}
          */
         Check: "verified" | "not_found" | "described";
+        /** @description A chat model to try or to set. */
+        ChosenChat: {
+            /**
+             * @description A new key. It is stored in the settings file and goes to this address only. Without it, the
+             *     stored key stays if the address stays; at the address of a known provider, the server uses
+             *     the variable of the provider.
+             */
+            api_key?: string | null;
+            /** @description The version of Azure's protocol. */
+            azure_api_version?: string | null;
+            /**
+             * @description The address of the endpoint; `https://api.openai.com/v1` by default. A `local:` model has
+             *     none.
+             */
+            base_url?: string | null;
+            /** @description `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment. */
+            model: string;
+        };
         /** @description A passage in layer `C`, with everything needed to show its source. */
         Chunk: {
             /** @description Its place on its first page, if the format gives it. */
@@ -1498,6 +1653,8 @@ export interface components {
             page: number | null;
             /** @description The source's text under `span` if the quote was found, else the claimed text. */
             quote: string;
+            /** @description The newer version of the document, if the base has one that replaces it. */
+            replaced_by?: components["schemas"]["ReplacedBy"];
             /** @description The quote's span in the source's text; the whole chunk if the quote was not found. */
             span: components["schemas"]["Span"];
             /** @description Title of the document, then the headings above the chunk. */
@@ -1878,7 +2035,7 @@ export interface components {
          * @description The subject of the test.
          * @enum {string}
          */
-        DoctorCheck: "base" | "parser" | "recognition" | "conversion" | "chat" | "reader" | "embedder" | "reranker";
+        DoctorCheck: "base" | "parser" | "recognition" | "conversion" | "chat" | "speed" | "reader" | "embedder" | "reranker";
         /** @description The result of one test: fine, absent (not needed for everything), or broken. */
         DoctorFinding: {
             /** @description Whether it is absent. */
@@ -1894,6 +2051,23 @@ export interface components {
             says: string;
             /** @description The same in Chinese. */
             says_zh: string;
+        };
+        /**
+         * @description The part of a final answer that a model writes.
+         * @enum {string}
+         */
+        DraftPart: "reasons" | "answer";
+        /** @description A piece of the answer that a model writes, or of its reasons, unchecked. */
+        DraftPiece: {
+            /**
+             * @description Whether it begins a draft: the text of earlier pieces is void. With an empty text, there is
+             *     no draft now.
+             */
+            begins: boolean;
+            /** @description What the draft is: reasons are shown until the answer begins. */
+            part: components["schemas"]["DraftPart"];
+            /** @description The text to append. */
+            text: string;
         };
         /** @description Texts to embed. */
         EmbeddingsBody: {
@@ -2459,6 +2633,15 @@ export interface components {
             score: number;
             /** @description A link to the passage. */
             url: string;
+        };
+        /** @description A server of models. */
+        FoundModels: {
+            /** @description The value for `base_url`. */
+            base_url: string;
+            /** @description Its models; may be empty. */
+            models: string[];
+            /** @description The program. */
+            program: string;
         };
         /** @description An open point of an idea. */
         Gap: {
@@ -3124,6 +3307,69 @@ export interface components {
             /** @description See [`Parameter`]. */
             range: components["schemas"]["Range"];
         };
+        /** @description A provider of models. */
+        ModelProvider: {
+            /** @description The version of Azure's protocol. */
+            azure_api_version: string | null;
+            /** @description Its address. */
+            base_url: string;
+            /** @description Whether the variable is set for the server, and is used at this address. */
+            has_key: boolean;
+            /** @description An example of its models. */
+            model: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Words in address and model that must be replaced. */
+            placeholders: string[];
+            /** @description The variable of the environment that can hold its key; none if it needs no key. */
+            variable: string | null;
+        };
+        /** @description The latest download of a model. */
+        ModelPull: {
+            /**
+             * Format: int64
+             * @description All bytes of the file.
+             */
+            all: number;
+            /**
+             * Format: int64
+             * @description The bytes that are here, to about one MiB; for a model of several packages, to about one
+             *     package.
+             */
+            bytes: number;
+            /** @description The name of the model in the catalogue. */
+            name: string;
+            /** @description Why it failed; empty otherwise. */
+            says: string;
+            /** @description The same in Chinese. */
+            says_zh: string;
+            /** @description Its state. */
+            state: components["schemas"]["PullState"];
+            /** @description Its current step. */
+            step: components["schemas"]["PullStep"];
+        };
+        /** @description The models that the server could use. */
+        ModelsList: {
+            /** @description The models that pikerag can serve, the smallest of the catalogue first. */
+            catalogue: components["schemas"]["CatalogueModel"][];
+            chat: components["schemas"]["ChatInUse"] | null;
+            /** @description The settings file that a change writes; none if the server has none. */
+            file: string | null;
+            /** @description The servers of models that answer at the usual ports of the server's machine. */
+            found: components["schemas"]["FoundModels"][];
+            /**
+             * Format: int64
+             * @description Bytes of memory that are free, if the system reports them.
+             */
+            free_memory: number | null;
+            /** @description Whether llama.cpp's server is installed; a download installs it otherwise. */
+            has_server: boolean;
+            /** @description Whether the server runs offline: then no model is used, whatever is set. */
+            offline: boolean;
+            /** @description Providers of models, with their addresses. */
+            providers: components["schemas"]["ModelProvider"][];
+            pull: components["schemas"]["ModelPull"] | null;
+        };
         /** @description The new name. */
         NameBody: {
             /** @description The name. */
@@ -3506,6 +3752,33 @@ export interface components {
             /** @description Facts that would change the verdict, in the model's words. */
             would_change?: string;
         };
+        /** @description The model to fetch. */
+        PullBody: {
+            /** @description Its name in the catalogue. */
+            name: string;
+        };
+        /** @description An event of the stream of a download: its name and its data. */
+        PullEvent: {
+            /** @description The current state of the download. */
+            data: components["schemas"]["ModelPull"];
+            /** @enum {string} */
+            event: "pull";
+        };
+        /**
+         * @description The place of a model's file.
+         * @enum {string}
+         */
+        PullFrom: "hub" | "packages";
+        /**
+         * @description The state of a download.
+         * @enum {string}
+         */
+        PullState: "running" | "done" | "failed" | "stopped";
+        /**
+         * @description The current step of a download.
+         * @enum {string}
+         */
+        PullStep: "server" | "file";
         /** @description A number with its unit. */
         Quantity: {
             /**
@@ -3953,6 +4226,23 @@ export interface components {
             /** @description The file that it repeats. */
             of: string;
         };
+        /**
+         * @description The newer version of a document, which replaces it. A program recognised it by the names, titles
+         *     and texts of both.
+         */
+        ReplacedBy: {
+            /**
+             * @description The day from which it is valid, else the date in its name or title: `2024-03-01`, `2024-03`
+             *     or `2024`.
+             */
+            date?: string;
+            /** @description Its title, without headings. */
+            title: string;
+            /** @description The file of the newer version. */
+            uri: string;
+            /** @description Its version number, such as `2.1`, if the older one has another or none. */
+            version?: string;
+        };
         /** @description Texts to sort by their relevance to a query. */
         RerankBody: {
             /** @description Texts, or objects with a `text`. */
@@ -4080,6 +4370,11 @@ export interface components {
             /** @description The question, word for word. */
             question: components["schemas"]["Question"];
             /**
+             * Format: int32
+             * @description The tokens that its model may read at a time; none without a limit. A replay uses it again.
+             */
+            reads_at_most?: number;
+            /**
              * Format: int64
              * @description When it began, in universal time.
              */
@@ -4175,6 +4470,16 @@ export interface components {
              */
             in_base: boolean;
         };
+        /** @description The chat model that was set. New questions use it. */
+        SetChat: {
+            chat: components["schemas"]["ChatInUse"] | null;
+            /** @description Whether the file of a model that pikerag serves is here; true for an endpoint. */
+            is_here: boolean;
+            /** @description The variable that must hold the key and is not set. The model refuses calls until then. */
+            needs_key: string | null;
+            /** @description Other settings of the file that have changed and need a restart. */
+            needs_restart: string[];
+        };
         /** @description A document in layer `I`. */
         Source: {
             /** @description BLAKE3 of the document's text, in hexadecimal. */
@@ -4230,6 +4535,12 @@ export interface components {
                     }
                 ];
             };
+            /**
+             * Format: int64
+             * @description Tokens of the prompts that endpoints had in their caches. Only calls that were really made
+             *     count, and only at endpoints that report them.
+             */
+            cached_tokens?: number;
         };
         /** @description A statement. */
         SqlBody: {
@@ -4274,6 +4585,13 @@ export interface components {
             limit: number;
             /** @enum {string} */
             note: "reads_first_passages";
+        } | {
+            /** @enum {string} */
+            note: "context_cut";
+            of: number;
+            passages: number;
+            /** Format: int64 */
+            tokens: number;
         } | {
             /** @enum {string} */
             note: "parts_not_summarized";
@@ -5042,6 +5360,29 @@ export interface components {
             mase: number | null;
             /** @description The model. */
             model: components["schemas"]["ForecastModel"];
+        };
+        /** @description The result of a small call. */
+        TriedChat: {
+            /** @description The address without user, password and query; none for a model that pikerag serves. */
+            address: string | null;
+            /**
+             * @description The kind of error in one word, such as `unreachable` or `denied`; `offline` if no call may be
+             *     made.
+             */
+            error: string | null;
+            /** @description Whether the model has replied. */
+            fine: boolean;
+            /** @description The first 200 characters of the reply; may be empty. */
+            reply: string;
+            /** @description The error in a sentence; empty without one. */
+            says: string;
+            /** @description The same in Chinese. */
+            says_zh: string;
+            /**
+             * Format: double
+             * @description The time of the call, in seconds. It includes the start of a model that pikerag serves.
+             */
+            seconds: number;
         };
         /** @description An earlier message of the conversation. */
         Turn: {
@@ -7208,6 +7549,251 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MethodDescription"][];
+                };
+            };
+        };
+    };
+    get_api_v1_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsList"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_api_v1_models_chosen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenChat"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetChat"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_api_v1_models_pull: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelPull"];
+                    "text/event-stream": components["schemas"]["PullEvent"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_api_v1_models_pull: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PullBody"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelPull"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_api_v1_models_pull: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_api_v1_models_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenChat"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedChat"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
                 };
             };
         };
