@@ -74,6 +74,9 @@ pub(crate) fn cut(text: &str) -> (Vec<String>, Vec<String>) {
 const FAMILY_NAMES: &str = "李王张刘陈杨赵黄周吴徐孙朱胡郭林罗郑梁谢宋唐许邓韩冯曹彭曾肖董袁潘蒋蔡余杜程苏魏吕丁\
     沈姚卢姜崔钟谭陆汪范廖贾韦付邹孟熊秦邱尹薛闫段侯龙陶黎贺顾毛郝龚邵严覃武戴莫孔汤娄樊鄢施";
 
+/// Characters of words that the dictionary takes for places although they compare or point: 东西, 新旧.
+const POINTING: &str = "东西南北上下左右前后内外新旧大小高低长短";
+
 /// The Chinese words of a text that name a person, a place or an organisation, in order. A word that
 /// the dictionary does not have counts as a person if it has three characters and begins with a
 /// family name.
@@ -86,9 +89,9 @@ pub fn chinese_names_in(text: &str) -> Vec<String> {
             let length = tag.word.chars().count();
             let is_name = match JIEBA.has_word(tag.word) {
                 true => {
-                    2 <= length
-                        && (matches!(tag.tag, "ns" | "nt")
-                            || (is_person && tag.tag.starts_with("nr")))
+                    let is_place = matches!(tag.tag, "ns" | "nt")
+                        && !tag.word.chars().all(|c| POINTING.contains(c));
+                    2 <= length && (is_place || is_person && tag.tag.starts_with("nr"))
                 }
                 false => length == 3 && is_person,
             };
@@ -171,6 +174,7 @@ mod tests {
         assert_eq!(of("苏州分公司在哪里"), "苏州");
         assert_eq!(of("娄景衡哪天入职"), "娄景衡");
         assert_eq!(of("门禁卡丢了要赔多少钱"), "");
+        assert_eq!(of("小额东西怎么买，新旧两版有什么不同"), "");
     }
 
     proptest! {

@@ -50,7 +50,7 @@ export const en = {
     outOfReach: "Unreachable",
     checks: {
       base: "Base", parser: "File parser", recognition: "Scanned pages", conversion: "Old document formats", chat: "Language models",
-      reader: "Reading by the model", embedder: "Embedder", reranker: "Reranker",
+      reader: "Reading by the model", embedder: "Embedder", reranker: "Reranker", speed: "Speed of the chat model",
     } satisfies Record<Schemas["DoctorCheck"], string>,
     todo: {
       base: "Add documents, under Knowledge.",
@@ -61,6 +61,7 @@ export const en = {
       reader: "The method adaptive can work without it: [methods.adaptive] reader.",
       embedder: "Download local weights, or set [embed].",
       reranker: "Set [rerank] to rerank hits.",
+      speed: "Run pikerag doctor when the model answers: it measures the speed.",
     } satisfies Record<Schemas["DoctorCheck"], string>,
     todoAbsent: { chat: "Set a model for answers that do more than quote: see Models." } as Record<string, string>,
     base: "This base",

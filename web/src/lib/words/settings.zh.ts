@@ -50,7 +50,7 @@ export const zh: typeof en = {
     outOfReach: "无法连接",
     checks: {
       base: "知识库", parser: "文件读取", recognition: "扫描页识别", conversion: "旧版文档格式", chat: "语言模型",
-      reader: "模型阅读", embedder: "嵌入模型", reranker: "重排模型",
+      reader: "模型阅读", embedder: "嵌入模型", reranker: "重排模型", speed: "对话模型的速度",
     },
     todo: {
       base: "请在“知识库”页添加文档。",
@@ -61,6 +61,7 @@ export const zh: typeof en = {
       reader: "adaptive 方法可以不用它：[methods.adaptive] reader。",
       embedder: "请下载本地权重，或设置 [embed]。",
       reranker: "如需重排检索结果，请设置 [rerank]。",
+      speed: "模型能够回答后再运行 pikerag doctor，测量其速度。",
     },
     todoAbsent: { chat: "如果希望回答不只是摘录，请设置一个模型，方法见“模型”。" },
     base: "当前知识库",
