@@ -61,7 +61,7 @@ export const en = {
       reader: "The method adaptive can work without it: [methods.adaptive] reader.",
       embedder: "Download local weights, or set [embed].",
       reranker: "Set [rerank] to rerank hits.",
-      speed: "Run pikerag doctor when the model answers: it measures the speed.",
+      speed: "Check again when the model answers: the check measures its speed.",
     } satisfies Record<Schemas["DoctorCheck"], string>,
     todoAbsent: { chat: "Set a model for answers that do more than quote: see Models." } as Record<string, string>,
     base: "This base",

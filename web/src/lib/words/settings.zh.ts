@@ -61,7 +61,7 @@ export const zh: typeof en = {
       reader: "adaptive 方法可以不用它：[methods.adaptive] reader。",
       embedder: "请下载本地权重，或设置 [embed]。",
       reranker: "如需重排检索结果，请设置 [rerank]。",
-      speed: "模型能够回答后再运行 pikerag doctor，测量其速度。",
+      speed: "请在模型能够回答后重新检查，以测量其速度。",
     },
     todoAbsent: { chat: "如果希望回答不只是摘录，请设置一个模型，方法见“模型”。" },
     base: "当前知识库",
