@@ -18,8 +18,35 @@ const SEARCHED: usize = 64;
 const CODE: usize = 3;
 const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-/// Words before a person's name that documents may leave out or replace.
-const TITLES: [&str; 8] = ["mrs", "miss", "prof", "professor", "doctor", "captain", "sir", "madam"];
+/// Words beside a name that documents may leave out or replace: titles, legal forms. Languages name
+/// the form of a document rather than a thing in it.
+const BESIDE_NAMES: [&str; 25] = [
+    "mrs",
+    "miss",
+    "prof",
+    "professor",
+    "doctor",
+    "captain",
+    "sir",
+    "madam",
+    "ltd",
+    "limited",
+    "inc",
+    "corp",
+    "gmbh",
+    "llc",
+    "chinese",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "japanese",
+    "korean",
+    "mandarin",
+    "portuguese",
+    "russian",
+    "spanish",
+];
 
 /// A thing that a question names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -327,7 +354,7 @@ fn is_name_word(token: &Token<'_>) -> bool {
         && !is_stop_word(word)
         && month_named(word).is_none()
         && !WEEKDAYS.contains(&word)
-        && !TITLES.contains(&word)
+        && !BESIDE_NAMES.contains(&word)
 }
 
 fn is_acronym(word: &str) -> bool {
@@ -347,6 +374,7 @@ mod tests {
             ("What is a “dry dock”?", "dry dock"),
             ("Who is the CEO in May?", ""),
             ("What discount did Mrs Cole get on KX-40s?", "KX-40, Cole"),
+            ("Does the German guide of Olvera Textiles Ltd hold?", "Olvera Textiles"),
             ("What Is The Yearly Fee Of It?", ""),
             ("See minutes-2026-03.md of 2nd April", ""),
             ("P-207上次是什么时候保养的？", "P-207"),

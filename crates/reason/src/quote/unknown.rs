@@ -22,6 +22,9 @@ const REPORTED: usize = 5;
 const ASKING: [&str; 10] =
     ["many", "much", "often", "explain", "describe", "tell", "list", "show", "summarize", "please"];
 
+/// Titles before a name that documents may leave out.
+const TITLES: [&str; 5] = ["mr", "mrs", "ms", "dr", "prof"];
+
 /// The words that no passage of the base has, as the question writes them. Empty unless they are a
 /// name or most of the question: a question in other words than the documents has some, too.
 pub(super) fn unknown_words(question: &Question, context: &Context, known: &Known) -> Vec<String> {
@@ -44,6 +47,7 @@ pub(super) fn unknown_words(question: &Question, context: &Context, known: &Know
         known.absent.contains(&stem(word))
             && 1 < word.chars().count()
             && !ASKING.contains(&word)
+            && !TITLES.contains(&word)
             && lower.contains(word)
             && !passages.iter().any(|passage| passage.contains(word))
             && !(JOINED <= word.chars().count() && squeezed.iter().any(|text| text.contains(word)))
@@ -117,6 +121,7 @@ mod tests {
         for (question, passage, expected) in [
             ("Who is the CEO of Vellmarsh?", english, "CEO"),
             ("Who founded Vellmarsh?", english, ""),
+            ("Did Mr Vellmarsh found it?", english, ""),
             ("How often does the KX40 stop?", "The KX-40 stops at night.", ""),
             ("Which firm keeps food warm?", english, ""),
             ("How many weeks off does a father get?", english, "weeks off father get"),
