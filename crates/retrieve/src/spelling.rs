@@ -108,6 +108,10 @@ async fn mistyped(
     let is_in_chinese = query.chars().any(is_chinese);
     for (place, token) in unknown.into_iter().take(LOOKED_UP) {
         let Some(meant) = nearest(finder, &token.folded).await? else { continue };
+        // *Per* is no other spelling of *Peru*.
+        if is_capital(token.raw) && meant.len() < SHORTEST && !is_capital(&meant) {
+            continue;
+        }
         // The first word of an English question has a capital anyway.
         let is_name = is_in_chinese
             || token.raw.chars().skip(1).any(char::is_uppercase)
