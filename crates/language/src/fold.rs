@@ -92,6 +92,24 @@ pub fn fold(word: &str) -> String {
     folded
 }
 
+/// A text with a space between letters and digits that touch each other, and before a capital behind
+/// a small letter: `KX 40` for `KX40`, `Weave Draft` for `WeaveDraft`.
+pub fn apart(text: &str) -> String {
+    let mut apart = String::with_capacity(text.len() + 4);
+    let mut before = ' ';
+    for c in text.chars() {
+        let is_boundary = (before.is_numeric() && c.is_alphabetic())
+            || (before.is_alphabetic() && c.is_numeric())
+            || (before.is_lowercase() && c.is_uppercase());
+        if is_boundary {
+            apart.push(' ');
+        }
+        apart.push(c);
+        before = c;
+    }
+    apart
+}
+
 fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '’' | 'ʿ' | 'ʾ' | 'ʻ' | 'ʼ')
 }
@@ -114,6 +132,19 @@ mod tests {
         );
         assert_eq!(folded("Straße 'quoted' café"), ["strasse", "quoted", "cafe"]);
         assert_eq!(folded("起重机KX 40"), ["起", "重", "机", "kx", "40"]);
+    }
+
+    #[test]
+    fn letters_and_digits_are_set_apart() {
+        for (text, expected) in [
+            ("KX40", "KX 40"),
+            ("SL04B", "SL 04 B"),
+            ("LoomV2", "Loom V 2"),
+            ("KX-40", "KX-40"),
+            ("起重机40", "起重机 40"),
+        ] {
+            assert_eq!(apart(text), expected);
+        }
     }
 
     proptest! {

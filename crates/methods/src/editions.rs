@@ -23,7 +23,7 @@ use pikerag_reason::{Claim, Reading};
 
 use self::edition::{Edition, Stored, name_key, without_marks, words_of};
 use self::kinds::{Kind, kind_of};
-use self::marks::{dates, in_plain_form, versions};
+use self::marks::{dates, in_plain_form, versions, written};
 use self::order::order;
 use crate::ports::{Ports, SolveError};
 
@@ -310,13 +310,11 @@ async fn read<'a>(
 
 fn replaced_by(newer: &Document, edition: &Edition, older: &Edition) -> ReplacedBy {
     let version = edition.version.as_ref().filter(|own| older.version.as_ref() != Some(*own));
-    let numbers =
-        |version: &Vec<u32>| version.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
     let date = edition.valid_from.or(edition.dated).or(edition.stated);
     ReplacedBy {
         uri: newer.uri.clone(),
         title: newer.title.clone(),
-        version: version.map(numbers),
+        version: version.map(|version| written(version)),
         date: date.map(|date| date.to_string()),
     }
 }

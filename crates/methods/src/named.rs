@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::{Chunk, ChunkId, Context};
-use pikerag_language::fold::{Token, folded, tokens};
-use pikerag_language::{chinese_names_in, is_chinese, is_stop_word, month_named, stem};
+use pikerag_knowledge::uri::file_path;
+use pikerag_knowledge::{Chunk, ChunkId, Context, Which};
+use pikerag_language::fold::{Token, apart, folded, tokens};
+use pikerag_language::{chinese_names_in, is_chinese, is_stop_word, month_named, narrow, stem};
 use pikerag_retrieve::declared;
 
 use crate::ports::{Ports, SolveError};
@@ -17,6 +18,35 @@ const SEARCHED: usize = 64;
 const CODE: usize = 3;
 const WEEKDAYS: [&str; 7] =
     ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/// Words beside a name that documents may leave out or replace: titles, legal forms. Languages name
+/// the form of a document rather than a thing in it.
+const BESIDE_NAMES: [&str; 25] = [
+    "mrs",
+    "miss",
+    "prof",
+    "professor",
+    "doctor",
+    "captain",
+    "sir",
+    "madam",
+    "ltd",
+    "limited",
+    "inc",
+    "corp",
+    "gmbh",
+    "llc",
+    "chinese",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "japanese",
+    "korean",
+    "mandarin",
+    "portuguese",
+    "russian",
+    "spanish",
+];
 
 /// A thing that a question names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,35 +87,118 @@ pub(crate) async fn absent_things(
     Ok(absent)
 }
 
-/// Whether a passage mentions a thing, among those of the context and those with its words. A code
-/// counts in any notation (`P107` for `P-107`); of a name, each part must occur in some passage.
+/// Whether a document mentions a thing: a passage of the context or one with its words, or the name,
+/// the title or the metadata of a document. A code counts in any notation (`P107` for `P-107`), a
+/// term with any endings; of a name, each part must occur somewhere.
 async fn is_mentioned(ports: &Ports, thing: &Named, context: &Context) -> Result<bool, SolveError> {
-    let mut missing: Vec<String> = thing.parts.iter().map(|part| squeezed(part)).collect();
-    let mut strike_out = |chunk: &Chunk| {
-        let title = chunk.full_title();
-        let text = squeezed(&format!("{title}\n{}\n{}", chunk.uri, chunk.searched_text()));
-        missing.retain(|part| !text.contains(part.as_str()));
+    let mut missing: Vec<Sought> = thing.parts.iter().map(|part| Sought::new(part)).collect();
+    let mut strike_out = |text: &str| {
+        let text = Searched::new(text);
+        missing.retain(|sought| !sought.is_in(&text));
         missing.is_empty()
     };
-    if context.chunks.iter().any(|held| strike_out(&held.chunk)) {
+    if context.chunks.iter().any(|held| strike_out(&text_of(&held.chunk))) {
         return Ok(true);
     }
-    for part in &thing.parts {
-        let found = ports.base.matching_chunks(part, SEARCHED).await?;
+    let mut queries = thing.parts.clone();
+    queries.push(apart(&thing.text));
+    if 1 < thing.parts.len() {
+        queries.push(thing.parts.concat());
+    }
+    queries.dedup();
+    let mut is_cut = false;
+    for query in &queries {
+        let found = ports.base.matching_chunks(query, SEARCHED).await?;
+        is_cut |= found.len() == SEARCHED;
         let ids: Vec<ChunkId> = found.into_iter().map(|hit| hit.item).collect();
         let chunks = ports.base.chunks(&ids).await?;
-        if chunks.iter().any(&mut strike_out) {
+        if chunks.iter().any(|chunk| strike_out(&text_of(chunk))) {
             return Ok(true);
         }
     }
-    // A word may occur with another ending than in the question.
-    let is_name = |part: &String| part.chars().all(char::is_alphabetic);
-    if missing.iter().any(|part| !is_name(part) || part.chars().any(is_chinese)) {
-        return Ok(false);
+    for source in ports.base.sources(Which::All).await? {
+        let metadata: Vec<&str> = source.metadata.values().map(String::as_str).collect();
+        let path = file_path(&source.uri);
+        if strike_out(&format!("{path}\n{}\n{}", source.title, metadata.join("\n"))) {
+            return Ok(true);
+        }
     }
-    let stems: Vec<String> = missing.iter().map(|part| stem(part)).collect();
+    // A word may occur with another ending than in the question, and a term of frequent words in a
+    // passage that was not searched.
+    let mut stems = Vec::new();
+    for sought in missing {
+        let is_open = sought.is_word() || (is_cut && 1 < sought.stems.len());
+        if !is_open {
+            return Ok(false);
+        }
+        stems.extend(sought.stems);
+    }
     let counts = ports.base.term_counts(&stems).await?;
     Ok(counts.iter().all(|count| 0 < *count))
+}
+
+fn text_of(chunk: &Chunk) -> String {
+    format!("{}\n{}\n{}", chunk.full_title(), chunk.uri, chunk.searched_text())
+}
+
+/// A part of a thing, in the forms in which a text may have it.
+struct Sought {
+    /// Its letters and digits in lower case.
+    squeezed: String,
+    /// The stems of its words; empty unless it is a name or a term of several words.
+    stems: Vec<String>,
+    /// Whether it is a number of a version: `1.5`.
+    is_number: bool,
+    part: String,
+}
+
+impl Sought {
+    fn new(part: &str) -> Self {
+        let is_name = part.chars().all(char::is_alphabetic) && !part.chars().any(is_chinese);
+        let has_stems = is_name || part.trim().contains(' ');
+        let stems = match has_stems {
+            true => tokens(part).iter().map(|token| stem(&token.folded)).collect(),
+            false => Vec::new(),
+        };
+        Self {
+            squeezed: squeezed(part),
+            stems,
+            is_number: is_version_number(part),
+            part: part.to_owned(),
+        }
+    }
+
+    /// Whether it is one word of letters.
+    fn is_word(&self) -> bool {
+        self.stems.len() == 1
+    }
+
+    fn is_in(&self, text: &Searched) -> bool {
+        if self.is_number {
+            return holds_number(&text.plain, &self.part);
+        }
+        let count = self.stems.len();
+        text.squeezed.contains(&self.squeezed)
+            || (1 < count && text.stems.windows(count).any(|words| words == self.stems.as_slice()))
+    }
+}
+
+/// A text in the forms in which parts are sought in it.
+struct Searched {
+    plain: String,
+    squeezed: String,
+    stems: Vec<String>,
+}
+
+impl Searched {
+    fn new(text: &str) -> Self {
+        let tokens = tokens(text);
+        Self {
+            plain: text.chars().map(narrow).collect(),
+            squeezed: tokens.iter().map(|token| token.folded.as_str()).collect(),
+            stems: tokens.iter().map(|token| stem(&token.folded)).collect(),
+        }
+    }
 }
 
 /// A text in lower case, letters and digits alone.
@@ -93,11 +206,28 @@ fn squeezed(text: &str) -> String {
     folded(text).replace(' ', "")
 }
 
+fn is_version_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+/// Whether a text has a number that is not a part of a longer one; `1.5` is in `1.5.2`, but not in
+/// `11.5` or `2.1.5`.
+fn holds_number(text: &str, number: &str) -> bool {
+    text.match_indices(number).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let before = before.strip_suffix('.').unwrap_or(before);
+        let after = text.get(at + number.len()..).unwrap_or_default();
+        let is_digit = |c: char| c.is_ascii_digit();
+        !before.ends_with(is_digit) && !after.starts_with(is_digit)
+    })
+}
+
 /// The things that a question names, each once, in the order of their kinds: quoted terms, codes,
 /// proper names.
 fn named_in(question: &str) -> Vec<Named> {
     let mut things = quoted_terms(question);
-    things.extend(codes(question).into_iter().map(|code| whole(&code)));
+    things.extend(codes(question).into_iter().map(coded));
     things.extend(latin_names(question));
     things.extend(chinese_names_in(question).iter().map(|name| whole(name)));
     let mut kept: Vec<Named> = Vec::new();
@@ -112,6 +242,13 @@ fn named_in(question: &str) -> Vec<Named> {
 
 fn whole(text: &str) -> Named {
     Named { text: text.to_owned(), parts: vec![text.to_owned()] }
+}
+
+/// A code to look for; of a version its number alone, because documents write `v1.5` in many ways.
+fn coded(code: String) -> Named {
+    let number = code.strip_prefix(['v', 'V']).filter(|number| is_version_number(number));
+    let parts = vec![number.unwrap_or(&code).to_owned()];
+    Named { text: code, parts }
 }
 
 fn quoted_terms(question: &str) -> Vec<Named> {
@@ -139,6 +276,10 @@ fn codes(question: &str) -> Vec<String> {
     let mut codes: Vec<String> = Vec::new();
     for run in question.split(|c: char| !is_part(c)) {
         let code = run.trim_matches(['-', '_', '.']);
+        // The plural of a code: `KX-40s`.
+        let singular =
+            code.strip_suffix('s').filter(|bare| bare.ends_with(|c: char| c.is_ascii_digit()));
+        let code = singular.unwrap_or(code);
         let ending = code.rsplit_once('.').map_or("", |(_, ending)| ending);
         let is_file = !ending.is_empty() && ending.chars().all(|c| c.is_ascii_alphabetic());
         let first = code.split(['-', '_', '.']).next().unwrap_or_default();
@@ -214,6 +355,7 @@ fn is_name_word(token: &Token<'_>) -> bool {
         && !is_stop_word(word)
         && month_named(word).is_none()
         && !WEEKDAYS.contains(&word)
+        && !BESIDE_NAMES.contains(&word)
 }
 
 fn is_acronym(word: &str) -> bool {
@@ -232,6 +374,8 @@ mod tests {
             ("Who runs Fennel Bay's kiosk? Is Marit there?", "Fennel Bay, Marit"),
             ("What is a “dry dock”?", "dry dock"),
             ("Who is the CEO in May?", ""),
+            ("What discount did Mrs Cole get on KX-40s?", "KX-40, Cole"),
+            ("Does the German guide of Olvera Textiles Ltd hold?", "Olvera Textiles"),
             ("What Is The Yearly Fee Of It?", ""),
             ("See minutes-2026-03.md of 2nd April", ""),
             ("P-207上次是什么时候保养的？", "P-207"),
@@ -250,5 +394,34 @@ mod tests {
             named,
             [Named { text: "MV Dunlin".to_owned(), parts: vec!["dunlin".to_owned()] }]
         );
+    }
+
+    #[test]
+    fn other_notations_and_endings_are_mentions() {
+        for (part, text) in [
+            ("KX40", "The KX-40 is a crane."),
+            ("QY-2023-017", "合同编号：ＱＹ－２０２３－０１７"),
+            ("table cloths", "25 table cloth, linen"),
+            ("dry dock", "Two Dry-Docks are closed."),
+            ("1.5", "WeaveDraft 1.5 adds colours."),
+            ("1.5", "in version v.1.5.2"),
+            ("weave", "WeaveDraft"),
+        ] {
+            assert!(Sought::new(part).is_in(&Searched::new(text)), "{part} in {text}");
+        }
+        for (part, text) in [
+            ("KX-50", "The KX-40 has 50 wheels."),
+            ("1.5", "versions 11.5, 2.1.5 and 1.55"),
+            ("dry dock", "The dock is dry."),
+        ] {
+            assert!(!Sought::new(part).is_in(&Searched::new(text)), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_looked_for_by_its_number() {
+        let parts = |code: &str| coded(code.to_owned()).parts;
+        assert_eq!(parts("v2.12.0"), ["2.12.0"]);
+        assert_eq!(parts("VT-12"), ["VT-12"]);
     }
 }

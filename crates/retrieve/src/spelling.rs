@@ -1,7 +1,7 @@
 //! Finds the documents' words for mistyped words of a question.
 
-use pikerag_knowledge::Respelling;
-use pikerag_language::fold::{Token, tokens};
+use pikerag_knowledge::{ChunkId, Respelling};
+use pikerag_language::fold::{Token, apart, tokens};
 use pikerag_language::{is_chinese, is_mistyped, is_stop_word, most_errors, stem, typing_errors};
 
 use crate::finder::{Finder, RetrieveError};
@@ -16,6 +16,10 @@ const LOOKED_UP: usize = 6;
 const FEW: usize = 3;
 /// Similar terms of which a word of the documents is looked for, at most.
 const TRIED: usize = 4;
+/// The fewest characters of a code or compound that documents may write apart.
+const SHORTEST_CODE: usize = 3;
+/// The passages with the best matching parts that are searched for it.
+const SEARCHED: usize = 16;
 /// Words that ask or say what to do. Documents rarely have them, and they are no typing errors.
 const ASKING: [&str; 34] = [
     "advise",
@@ -57,7 +61,8 @@ const ASKING: [&str; 34] = [
 /// The words of a question that no chunk has, with the most similar words of the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spelling {
-    /// Mistyped words; empty if at most a third of the question's words are.
+    /// Mistyped words, none if at most a third of the question's words are; and codes and compounds
+    /// that the documents write apart (`KX-40` for `KX40`).
     pub corrected: Vec<Respelling>,
     /// Names, which may be right: the documents' name is only suggested.
     pub suggested: Vec<Respelling>,
@@ -70,6 +75,20 @@ pub struct Spelling {
 /// The base cannot be read.
 pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, RetrieveError> {
     let tokens = tokens(query);
+    let mut spelling = mistyped(finder, query, &tokens).await?;
+    for found in other_notations(finder, &tokens).await? {
+        spelling.suggested.retain(|held| held.word != found.word);
+        spelling.corrected.retain(|held| held.word != found.word);
+        spelling.corrected.push(found);
+    }
+    Ok(spelling)
+}
+
+async fn mistyped(
+    finder: Finder<'_>,
+    query: &str,
+    tokens: &[Token<'_>],
+) -> Result<Spelling, RetrieveError> {
     let typed: Vec<(usize, &Token<'_>)> =
         tokens.iter().enumerate().filter(|(_, token)| is_word(query, token)).collect();
     let mut spelling = Spelling::default();
@@ -89,6 +108,10 @@ pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, Retr
     let is_in_chinese = query.chars().any(is_chinese);
     for (place, token) in unknown.into_iter().take(LOOKED_UP) {
         let Some(meant) = nearest(finder, &token.folded).await? else { continue };
+        // *Per* is no other spelling of *Peru*.
+        if is_capital(token.raw) && meant.len() < SHORTEST && !is_capital(&meant) {
+            continue;
+        }
         // The first word of an English question has a capital anyway.
         let is_name = is_in_chinese
             || token.raw.chars().skip(1).any(char::is_uppercase)
@@ -104,6 +127,68 @@ pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, Retr
         spelling.corrected.clear();
     }
     Ok(spelling)
+}
+
+/// The codes and compounds of a question that no chunk has and that the documents write apart, each
+/// as a document writes it.
+async fn other_notations(
+    finder: Finder<'_>,
+    tokens: &[Token<'_>],
+) -> Result<Vec<Respelling>, RetrieveError> {
+    let is_long = |token: &&Token<'_>| SHORTEST_CODE <= token.folded.chars().count();
+    let compounds: Vec<(&Token<'_>, String)> = tokens
+        .iter()
+        .filter(is_long)
+        .map(|token| (token, apart(token.raw)))
+        .filter(|(_, apart)| apart.contains(' '))
+        .take(LOOKED_UP)
+        .collect();
+    let mut found: Vec<Respelling> = Vec::new();
+    if compounds.is_empty() {
+        return Ok(found);
+    }
+    let stems: Vec<String> = compounds.iter().map(|(token, _)| stem(&token.folded)).collect();
+    let counts = finder.base.term_counts(&stems).await?;
+    for ((token, parts), count) in compounds.into_iter().zip(counts) {
+        if 0 < count || found.iter().any(|held| held.word == token.raw) {
+            continue;
+        }
+        let hits = finder.base.matching_chunks(&parts, SEARCHED).await?;
+        let ids: Vec<ChunkId> = hits.into_iter().map(|hit| hit.item).collect();
+        let chunks = finder.base.chunks(&ids).await?;
+        let written = chunks.iter().find_map(|chunk| {
+            let text = format!("{}\n{}", chunk.full_title(), chunk.searched_text());
+            written_apart(&text, &token.folded)
+        });
+        if let Some(to) = written {
+            found.push(Respelling { word: token.raw.to_owned(), to });
+        }
+    }
+    Ok(found)
+}
+
+/// The first place of a text that has these letters in several words, one sign between each two:
+/// `KX-40` for `kx40`. Grammar is no part of a code: *a 10* is not `A10`.
+fn written_apart(text: &str, folded: &str) -> Option<String> {
+    let tokens = tokens(text);
+    for (at, first) in tokens.iter().enumerate() {
+        let mut rest = folded;
+        let mut end = first.start;
+        for token in tokens.get(at..).unwrap_or_default() {
+            let gap = text.get(end..token.start).unwrap_or_default();
+            let Some(after) = rest.strip_prefix(token.folded.as_str()) else { break };
+            if !matches!(gap, "" | " " | "-" | "_" | "/" | ".")
+                || (is_stop_word(&token.folded) && !is_capital(token.raw))
+            {
+                break;
+            }
+            (rest, end) = (after, token.end());
+            if rest.is_empty() {
+                return text.get(first.start..end).map(str::to_owned);
+            }
+        }
+    }
+    None
 }
 
 /// A text with each mistyped word replaced by the documents' word.
@@ -141,20 +226,32 @@ fn is_word(query: &str, token: &Token<'_>) -> bool {
 
 /// The word of the documents that the fewest typing errors turn into this one.
 async fn nearest(finder: Finder<'_>, typed: &str) -> Result<Option<String>, RetrieveError> {
-    let similar = finder.base.similar_terms(&stem(typed), most_errors(typed)).await?;
-    for similar in similar.into_iter().take(TRIED) {
+    let root = stem(typed);
+    let mut similar = finder.base.similar_terms(&root, most_errors(typed)).await?;
+    similar.truncate(TRIED);
+    // The stemmer adds an *e* (*cheked*, *cheke*), and leaves *ion* behind a short beginning (*probtion*).
+    let added = || root.strip_suffix('e').filter(|_| !typed.ends_with('e'));
+    let shorter = root.strip_suffix("ion").or_else(added);
+    if let Some(shorter) = shorter.filter(|shorter| SHORTEST <= shorter.len()) {
+        let further = finder.base.similar_terms(shorter, most_errors(typed)).await?;
+        similar.extend(further.into_iter().take(TRIED));
+    }
+    let mut other_form = None;
+    for similar in similar {
         let Some(chunk) = finder.base.chunks(&[similar.first]).await?.pop() else { continue };
         let text = format!("{}\n{}", chunk.full_title(), chunk.searched_text());
         let Some(word) = word_with(&text, &similar.term, typed) else { continue };
-        // *Meels* and *meal* differ in their ending, too; *reefer* and *reference* have like stems alone.
-        let is_other_form = typed.len().abs_diff(word.len()) <= 2;
-        if is_mistyped(typed, &word.to_lowercase())
-            || (is_other_form && is_mistyped(&stem(typed), &similar.term))
-        {
+        if is_mistyped(typed, &word.to_lowercase()) {
             return Ok(Some(word));
         }
+        // *Meels* and *meal* differ in their ending, too; *reefer* and *reference* have like stems
+        // alone, and short stems resemble many (*linning*, *lints*).
+        let is_other_form = SHORTEST <= root.len() && typed.len().abs_diff(word.len()) <= 2;
+        if other_form.is_none() && is_other_form && is_mistyped(&root, &similar.term) {
+            other_form = Some(word);
+        }
     }
-    Ok(None)
+    Ok(other_form)
 }
 
 /// The word of a text with this stem that is most similar to the typed word; without a capital
@@ -202,6 +299,20 @@ mod tests {
         let words = tokens(query);
         let words = words.iter().filter(|token| is_word(query, token)).map(|token| token.raw);
         assert_eq!(words.collect::<Vec<_>>(), ["rooms", "ever"]);
+    }
+
+    #[test]
+    fn codes_are_found_in_the_notation_of_the_documents() {
+        for (text, code, found) in [
+            ("The KX-40 is a crane.", "kx40", Some("KX-40")),
+            ("合同编号：QY-2023-017；", "qy2023017", Some("QY-2023-017")),
+            ("Loom V2 manual", "loomv2", Some("Loom V2")),
+            ("It lifts a 10 kg load", "a10", None),
+            ("KX, 40 wheels", "kx40", None),
+            ("KX-400", "kx40", None),
+        ] {
+            assert_eq!(written_apart(text, code).as_deref(), found, "{code} in {text}");
+        }
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct TableView {
     pub(crate) about: HashSet<String>,
     /// The meanings of the words in `about`.
     pub(crate) about_meanings: BTreeSet<Meaning>,
+    /// The same without titles of handbooks and rules: their tables are not about their readers.
+    pub(crate) topic_meanings: BTreeSet<Meaning>,
 }
 
 /// One column with its words and values.
@@ -47,6 +49,12 @@ pub(crate) struct ColumnWord {
     pub(crate) stem: String,
     pub(crate) meanings: &'static [Meaning],
 }
+
+/// Words in titles of documents that tell their readers what to do.
+const RULES: [&str; 11] = [
+    "handbook", "manual", "guide", "policy", "rules", "手册", "守则", "制度", "规定", "办法",
+    "须知",
+];
 
 /// The shortest part of a compound word, in letters.
 const LEAST_PART: usize = 3;
@@ -80,13 +88,19 @@ impl TableView {
         let index = ValueIndex::of(&columns);
         let mut about = HashSet::new();
         let mut about_meanings = BTreeSet::new();
+        let mut topic_meanings = BTreeSet::new();
         for text in table.about.iter().chain([&table.title]) {
+            let lower = text.to_lowercase();
+            let is_of_rules = RULES.iter().any(|word| lower.contains(word));
             for word in words_of(text, &[]) {
                 about_meanings.extend(word.meanings);
+                if !is_of_rules {
+                    topic_meanings.extend(word.meanings);
+                }
                 about.insert(word.stem);
             }
         }
-        Self { table, columns, index, about, about_meanings }
+        Self { table, columns, index, about, about_meanings, topic_meanings }
     }
 
     /// The columns with their places, in the order of the header.

@@ -42,6 +42,8 @@ pub(super) struct Edition {
     /// The kind that its name or title gives; [`Kind::Record`] if one of them does.
     pub(super) kind: Option<Kind>,
     pub(super) version: Option<Version>,
+    /// The version in its name or title that is that of a product, perhaps: *Loom V2 manual*.
+    pub(super) product: Option<Version>,
     /// The day from which it is valid.
     pub(super) valid_from: Option<Day>,
     /// The date in its name or title.
@@ -113,6 +115,7 @@ impl Edition {
             title: without_marks(without_ending(stored.title)),
             kind,
             version: named().or_else(|| version_at_top(&text)),
+            product: names.iter().find_map(|name| product_version(name)),
             valid_from: valid_from(&plain_title).or_else(|| valid_from(&signs)),
             dated: last_date(&plain_file)
                 .or_else(|| last_date(&plain_title))
@@ -193,6 +196,22 @@ fn is_mail(path: &str) -> bool {
 
 fn first_version(text: &str) -> Option<Version> {
     versions(text).into_iter().next().map(|found| found.mark)
+}
+
+/// A version `v2` that a name or title in plain form has between other words and the noun of its
+/// kind.
+fn product_version(name: &str) -> Option<Version> {
+    let has_kind = |part: Option<&str>| kind_of(&without_marks(part.unwrap_or_default())).is_some();
+    let found = versions(name).into_iter().find(|found| {
+        let mark = name.get(found.at.clone()).unwrap_or_default();
+        let before = name.get(..found.at.start);
+        mark.starts_with('v')
+            && !mark.starts_with("ver")
+            && before.is_some_and(|before| before.contains(char::is_alphanumeric))
+            && !has_kind(before)
+            && has_kind(name.get(found.at.end..))
+    });
+    found.map(|found| found.mark)
 }
 
 /// The version in a short sentence at the top that is not about a replaced document.

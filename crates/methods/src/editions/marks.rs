@@ -38,8 +38,28 @@ impl fmt::Display for Day {
     }
 }
 
-/// The numbers of a version: `2.1` is `[2, 1]`.
+/// The numbers of a version: `2.1` is `[2, 1]`; a letter is a number from [`LETTERS`] on.
 pub(super) type Version = Vec<u32>;
+
+/// The number of the letter `a`, above all numbers that versions are read with.
+const LETTERS: u32 = 1000;
+
+/// Whether both versions are numbers, or both letters: *rev. A* is older than *rev. B*, but older or
+/// newer than *rev. 1*.
+pub(super) fn are_of_one_kind(one: &[u32], other: &[u32]) -> bool {
+    let is_letter = |version: &[u32]| version.iter().any(|number| LETTERS <= *number);
+    is_letter(one) == is_letter(other)
+}
+
+/// A version as people write it: `2.1`, `B`.
+pub(super) fn written(version: &[u32]) -> String {
+    let part = |number: &u32| match number.checked_sub(LETTERS).and_then(|at| u8::try_from(at).ok())
+    {
+        Some(at) => char::from(b'A'.saturating_add(at)).to_string(),
+        None => number.to_string(),
+    };
+    version.iter().map(part).collect::<Vec<_>>().join(".")
+}
 
 /// A mark, and its place in the text.
 pub(super) struct Placed<T> {
@@ -66,7 +86,9 @@ pattern!(
     | \b (first|second|third|fourth|fifth) [\s-]+ (?:version|edition|revision) \b
     | 版本 \s* 号? \s* [:：为]? \s* (?:v\s*)? (\d{1,3}(?:\.\d{1,3})*) \b
     | \b (\d{1,3}\.\d{1,3}(?:\.\d{1,3})*) \s* 版
-    | 第 \s* (\d{1,2}|[一二三四五六七八九十]{1,3}) \s* (?:版|次修订)"
+    | 第 \s* (\d{1,2}|[一二三四五六七八九十]{1,3}) \s* (?:版|次修订)
+    | \b rev \b [\s.-]* ([a-z]) \b
+    | \b revision \s+ ([a-z]) \s* (?:[)\]\n]|$)"
 );
 
 /// The text in lower case, with a space between letters, digits and Chinese characters that touch
@@ -131,11 +153,14 @@ pub(super) fn versions(text: &str) -> Vec<Placed<Version>> {
     let mut versions = Vec::new();
     for found in VERSION.captures_iter(text) {
         let Some(whole) = found.get(0) else { continue };
-        let Some(written) = (1..=6).find_map(|group| found.get(group)) else { continue };
+        let Some(written) = (1..=8).find_map(|group| found.get(group)) else { continue };
         let written = written.as_str();
         let mark: Option<Version> = match WORDS.iter().position(|word| *word == written) {
             Some(at) => Some(vec![at as u32 + 1]),
-            None => written.split('.').map(number).collect(),
+            None => match written.as_bytes() {
+                [letter @ b'a'..=b'z'] => Some(vec![LETTERS + u32::from(*letter - b'a')]),
+                _ => written.split('.').map(number).collect(),
+            },
         };
         if let Some(mark) = mark {
             versions.push(Placed { at: whole.range(), mark });
@@ -180,11 +205,15 @@ mod tests {
             ("版本号：V2.1", vec![2, 1]),
             ("第十一版", vec![11]),
             ("2.0版", vec![2, 0]),
+            ("guide (Rev B)", vec![LETTERS + 1]),
+            ("guide revision C", vec![LETTERS + 2]),
         ] {
             let versions = versions(&in_plain_form(text));
             let versions: Vec<Version> = versions.into_iter().map(|found| found.mark).collect();
             assert_eq!(versions, [version], "{text}");
         }
         assert!(versions(&in_plain_form("version 2024, 2023年版, 出版")).is_empty());
+        assert!(versions(&in_plain_form("after revision a new list")).is_empty());
+        assert_eq!([written(&[2, 1]), written(&[LETTERS + 1])], ["2.1", "B"]);
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::edition::{Edition, Replacing};
 use super::kinds::Kind;
-use super::marks::Day;
+use super::marks::{Day, are_of_one_kind};
 
 /// The least share of the words of the shorter text that the other one has, and the same if a
 /// sentence says that one document replaces the other.
@@ -30,7 +30,8 @@ pub(super) fn order(one: &Edition, other: &Edition) -> Option<Ordering> {
         (false, true) => Some(Ordering::Less),
         (false, false) => None,
     };
-    if stated.is_none() && (one.is_for_one_year || other.is_for_one_year) {
+    let are_apart = one.is_for_one_year || other.is_for_one_year || one.product != other.product;
+    if stated.is_none() && are_apart {
         return None;
     }
     let least = if stated.is_some() { ALIKE_IF_STATED } else { ALIKE };
@@ -44,6 +45,7 @@ pub(super) fn order(one: &Edition, other: &Edition) -> Option<Ordering> {
     let valid = both(one.valid_from, other.valid_from).filter(|order| order.is_ne());
     let dated = both(one.dated, other.dated).filter(|order| order.is_ne());
     let version = one.version.as_ref().zip(other.version.as_ref());
+    let version = version.filter(|(a, b)| are_of_one_kind(a, b));
     let version = version.map(|(a, b)| compare(a, b)).filter(|order| order.is_ne());
     let is_rule = kinds.contains(&Some(Kind::Rule));
     // Versions of two years' files may be versions of two texts.

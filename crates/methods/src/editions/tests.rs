@@ -83,6 +83,11 @@ fn newer_editions_are_recognised() {
             ("考勤 2023.md", "考勤", ""),
             ("考勤 2024.md", "考勤", "本文件自2024年1月1日起执行，2023年版同时废止。"),
         ),
+        (("guide (Rev A).md", "Guide", "Rev A"), ("guide (Rev B).md", "Guide", "Rev B")),
+        (
+            ("v1-travel-policy.md", "Travel policy", ""),
+            ("v2-travel-policy.md", "Travel policy", ""),
+        ),
         (("价目表V2.csv", "价目表", ""), ("价目表V3.csv", "价目表", "")),
         (("操作规程第二版.md", "泵操作规程", ""), ("操作规程第十一版.md", "泵操作规程", "")),
         (("会议管理办法2022.md", "会议管理办法", ""), ("会议管理办法2024.md", "会议管理办法", "")),
@@ -114,6 +119,10 @@ fn documents_beside_each_other_are_no_editions() {
         (("sales-2022.csv", "Sales", ""), ("sales-2023.csv", "Sales", "")),
         (("sales-2022-v1.csv", "Sales", ""), ("sales-2023-v2.csv", "Sales", "")),
         (("manual-pump-a-v1.md", "Manual", ""), ("manual-pump-b-v2.md", "Manual", "")),
+        // Manuals of two products.
+        (("loom-v1-manual.md", "Loom V1 manual", ""), ("loom-v2-manual.md", "Loom V2 manual", "")),
+        (("织机V1说明书.md", "织机V1说明书", ""), ("织机V2说明书.md", "织机V2说明书", "")),
+        (("guide (Rev A).md", "Guide", ""), ("guide (Rev 1).md", "Guide", "")),
         (("kx-40 manual v1.md", "KX-40 manual", ""), ("kx-50 manual v2.md", "KX-50 manual", "")),
         (
             ("mueller/price-list-2023.md", "Price list", ""),

@@ -1,12 +1,13 @@
 //! Splits chunks into quotable units: rows of a table, lines of code, or sentences, with a
 //! neighbour if a sentence needs one to be understood.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
 use pikerag_knowledge::{Chunk, ChunkKind, SourceId};
-use pikerag_language::{is_chinese, sentences, terms};
+use pikerag_language::{is_chinese, pattern, sentences, terms};
 
 /// A sentence or row, with the terms that show its subject.
 pub(super) struct Unit<'a> {
@@ -29,6 +30,8 @@ pub(super) struct Unit<'a> {
     /// Terms of all chunks of its document that the context holds.
     pub(super) document: Rc<HashSet<String>>,
 }
+
+pattern!(ADDRESS, r"[a-z][a-z0-9+.-]*://[a-z0-9._~:/?#@!$&'*+,;=%-]+");
 
 /// The longest paragraph, in characters, that is quoted whole if it is a numbered article: its
 /// sentences qualify each other.
@@ -62,7 +65,7 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
                        before: HashSet<String>,
                        following: Vec<Range<usize>>| {
             let Some(text) = chunk.text.get(own) else { return };
-            let terms: HashSet<String> = terms(text).into_iter().collect();
+            let terms: HashSet<String> = terms(&without_addresses(text)).into_iter().collect();
             if text.chars().any(char::is_alphanumeric) {
                 let (above, around, document) =
                     (Rc::clone(&above), Rc::clone(&around), Rc::clone(&document));
@@ -108,6 +111,12 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
         }
     }
     found
+}
+
+/// A text without addresses of the web: their words state nothing. An address alone stays.
+fn without_addresses(text: &str) -> Cow<'_, str> {
+    let rest = ADDRESS.replace_all(text, " ");
+    if rest.chars().any(char::is_alphanumeric) { rest } else { text.into() }
 }
 
 /// The sentences of a paragraph; one of a word or two, such as a run-in heading or a number, joins
@@ -338,6 +347,18 @@ mod tests {
         let text = "# A\nIt was built\nin 1998.\n\n- one\n  more\n- two\n1. three\n| --- |\nend";
         let blocks: Vec<&str> = blocks(text).into_iter().map(|block| &text[block]).collect();
         assert_eq!(blocks, ["It was built\nin 1998.", "- one\n  more", "- two", "1. three", "end"]);
+    }
+
+    #[test]
+    fn words_of_addresses_are_no_terms() {
+        let of = |text: &str| without_addresses(text).into_owned();
+        let log = "Full log: https://host.example/crates/compare/2.12.0...2.12.1";
+        assert_eq!(of(log).trim(), "Full log:");
+        assert_eq!(of("见[手册](https://host.example/a)第三章"), "见[手册]( )第三章");
+        assert_eq!(of("https://host.example/crates"), "https://host.example/crates");
+        let chunk = chunk(1, "T", log);
+        let units = units(&[&chunk]);
+        assert!(!units[0].terms.contains("crate") && units[0].around.contains("crate"));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use pikerag_knowledge::{Context, Question};
+use pikerag_knowledge::{Chunk, Context, Question};
+use pikerag_language::fold::folded;
 use pikerag_language::names::names_in;
 use pikerag_language::{content_words, is_chinese, stem};
 
@@ -12,11 +13,17 @@ use super::Known;
 /// its subject. Chinese questions have more words of everyday speech that documents avoid.
 const SUBJECT: f32 = 0.5;
 const SUBJECT_CHINESE: f32 = 0.8;
+/// The fewest characters of a word that a passage may hold in several words. The ends of two words
+/// often make a shorter one (*since one*, *CEO*).
+const JOINED: usize = 4;
 /// Words that are reported, at most.
 const REPORTED: usize = 5;
 /// Words that say what to do or ask for an amount; they are the subject of no question.
-const ASKING: [&str; 9] =
-    ["many", "much", "explain", "describe", "tell", "list", "show", "summarize", "please"];
+const ASKING: [&str; 10] =
+    ["many", "much", "often", "explain", "describe", "tell", "list", "show", "summarize", "please"];
+
+/// Titles before a name that documents may leave out.
+const TITLES: [&str; 5] = ["mr", "mrs", "ms", "dr", "prof"];
 
 /// The words that no passage of the base has, as the question writes them. Empty unless they are a
 /// name or most of the question: a question in other words than the documents has some, too.
@@ -26,15 +33,24 @@ pub(super) fn unknown_words(question: &Question, context: &Context, known: &Know
     let passages: Vec<String> = context
         .chunks
         .iter()
-        .map(|held| format!("{}\n{}", held.chunk.full_title(), held.chunk.text).to_lowercase())
+        .map(|held| {
+            let Chunk { uri, text, .. } = &held.chunk;
+            format!("{}\n{uri}\n{text}", held.chunk.full_title())
+        })
         .collect();
-    // Words are counted by stems and cuts; a passage may hold the same letters in another cut.
+    let squeezed: Vec<String> =
+        passages.iter().map(|passage| folded(passage).replace(' ', "")).collect();
+    let passages: Vec<String> = passages.iter().map(|passage| passage.to_lowercase()).collect();
+    // Words are counted by stems and cuts; a passage may hold the same letters in another cut, or
+    // with a sign between them (`KX-40` for `KX40`).
     let is_unknown = |word: &str| {
         known.absent.contains(&stem(word))
             && 1 < word.chars().count()
             && !ASKING.contains(&word)
+            && !TITLES.contains(&word)
             && lower.contains(word)
             && !passages.iter().any(|passage| passage.contains(word))
+            && !(JOINED <= word.chars().count() && squeezed.iter().any(|text| text.contains(word)))
     };
     let weight = |word: &str| {
         let term = stem(word);
@@ -105,6 +121,8 @@ mod tests {
         for (question, passage, expected) in [
             ("Who is the CEO of Vellmarsh?", english, "CEO"),
             ("Who founded Vellmarsh?", english, ""),
+            ("Did Mr Vellmarsh found it?", english, ""),
+            ("How often does the KX40 stop?", "The KX-40 stops at night.", ""),
             ("Which firm keeps food warm?", english, ""),
             ("How many weeks off does a father get?", english, "weeks off father get"),
             ("Explain how Vellmarsh was founded", english, ""),

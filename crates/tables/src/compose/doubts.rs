@@ -180,7 +180,7 @@ impl Composer<'_> {
 
     /// Whether the plan counts rows for `how many people`, and nothing in the table is about persons.
     fn counts_rows_as_people(&self, plan: &TablePlan) -> bool {
-        const PEOPLE: [&str; 3] = ["people", "persons", "人"];
+        const PEOPLE: [&str; 5] = ["people", "persons", "employees", "人", "员工"];
         const PERSONS: [&str; 15] = [
             "employee",
             "patient",
@@ -205,9 +205,12 @@ impl Composer<'_> {
         let is_count = plan.measures.iter().any(|measure| measure.column.is_none());
         let is_person = |word: &&str| {
             let wanted = meanings(&pikerag_language::stem(word));
+            // A handbook for employees has tables of other things.
             let is_topic =
-                |view: &&TableView| wanted.iter().any(|it| view.about_meanings.contains(it));
-            self.scope.views.iter().any(is_topic) || self.scope.first_meaning(word).is_some()
+                |view: &&TableView| wanted.iter().any(|it| view.topic_meanings.contains(it));
+            // A department with its manager is no person.
+            self.scope.views.iter().any(is_topic)
+                || (*word != "manager" && self.scope.first_meaning(word).is_some())
         };
         let has_names = self.scope.columns().any(|(_, column, _)| {
             NAMES.contains(&column.name.to_lowercase().replace('_', " ").as_str())

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pikerag_knowledge::data::TableTest;
+use pikerag_knowledge::data::{DataTable, TableTest};
 
 use super::table;
 use crate::{Catalog, TableView, readings};
@@ -116,6 +116,26 @@ fn people_are_counted_by_the_column_that_counts_them() {
         "disasters [c1 = 2004] [c0 = 地震] Sum(c2)"
     );
     assert_eq!(shown("2004年哪一种灾害死的人最多？"), "disasters [c1 = 2004] c0 c2");
+}
+
+/// The table of departments is part of a handbook for employees, and names who manages each.
+#[test]
+fn departments_are_no_people() {
+    let text =
+        "部门:identifier|主要职责:category|负责人:category\n销售部|报价|钟梨白\n服务部|维修|陆知远";
+    let view = table("departments", "部门与办公地点", text);
+    let about = vec!["青砚子公司员工手册".to_owned()];
+    let view = TableView::new(DataTable { about, ..view.table }, Vec::new());
+    let catalog = Catalog { tables: vec![view] };
+    for question in [
+        "子公司有多少人？",
+        "公司有多少员工？",
+        "How many people are there?",
+        "How many employees are there?",
+    ] {
+        let best = readings(question, &catalog).into_iter().next();
+        assert!(best.is_none_or(|reading| !reading.is_certain()), "{question}");
+    }
 }
 
 #[test]
