@@ -46,7 +46,7 @@ pub(crate) async fn quoted(
     let mut quoted = quote(question, context, &known, QUOTED);
     let quote_from = |part: &Context| quote(question, part, &known, 1).reading;
     newer_first(ports, question, context, &mut quoted.reading, quote_from).await?;
-    if !quoted.unknown.is_empty() {
+    if !quoted.unknown.is_empty() && !quoted.reading.claims.is_empty() {
         let words = Sentence::WordsUnknown(&quoted.unknown);
         quoted.reading.rationale = words.in_words(Language::of(question.query()));
     }
