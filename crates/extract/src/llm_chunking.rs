@@ -321,9 +321,9 @@ mod tests {
         let prompts = script.prompts();
         insta::assert_snapshot!(prompts[1], @r#"
         # Task
-        A document is cut into chunks from front to back. Below are a summary of the text before, and the next pieces of the text, numbered. The next chunk begins with piece 1.
-        - "end": the piece after which it should end, from 2 to 3. Choose a place where a thought, a rule or a step is complete, so that the chunk deals with one matter, keeps conditions with what they apply to, and is clear without its neighbours.
-        - "summary": the chunk, from piece 1 to its end, in one to three sentences that are clear by themselves, with names, figures and conditions in full. If the text says "it" or "the company", take the name from the summary of the text before. Add nothing that neither says. Write in the language of the text.
+        A document is cut into chunks from front to back. Below stand a summary of what came before, and the next pieces of the text, numbered. The next chunk begins with piece 1.
+        Say after which piece it should end, from 2 to 3: where a thought, a rule or a step is complete, so that the chunk deals with one matter, keeps conditions with what they apply to, and can be understood without its neighbours.
+        Then summarise the chunk, from piece 1 to its end, in one to three sentences that can be read on their own: names, figures and conditions in full; where the text says "it" or "the company", take from the summary of what came before who is meant. Add nothing that neither says. Write in the language of the text.
 
         # Output format
         A JSON object and nothing else:

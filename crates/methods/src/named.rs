@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{Chunk, ChunkId, Context, Which};
 use pikerag_language::fold::{Token, apart, folded, tokens};
 use pikerag_language::{chinese_names_in, is_chinese, is_stop_word, month_named, narrow, stem};
@@ -118,8 +117,9 @@ async fn is_mentioned(ports: &Ports, thing: &Named, context: &Context) -> Result
     }
     for source in ports.base.sources(Which::All).await? {
         let metadata: Vec<&str> = source.metadata.values().map(String::as_str).collect();
-        let path = file_path(&source.uri);
-        if strike_out(&format!("{path}\n{}\n{}", source.title, metadata.join("\n"))) {
+        // The fragment of a URI names a record, as in `incidents.jsonl#INC-205`.
+        let names = format!("{}\n{}\n{}", source.uri, source.title, metadata.join("\n"));
+        if strike_out(&names) {
             return Ok(true);
         }
     }
