@@ -378,9 +378,9 @@ mod tests {
         let live = of(Mode::Record, Pins::default(), "1");
         let call = live.complete(&asked("a", "then")).await.unwrap().call.unwrap();
         let pins = || Pins::all([call.key.clone()]);
-        let replay = of(Mode::ReplayOnly, pins(), "1");
+        let pinned = of(Mode::ReplayOnly, pins(), "1");
         for _ in 0..2 {
-            let reply = replay.complete(&asked("a", "now")).await.unwrap();
+            let reply = pinned.complete(&asked("a", "now")).await.unwrap();
             assert_eq!((reply.text.as_str(), reply.call.unwrap().key), ("one", call.key.clone()));
         }
         let longer = ChatRequest { max_tokens: 257, ..asked("a", "now") };

@@ -83,23 +83,7 @@ impl InWords for Sentence<'_> {
             Self::ReplyUnreadable => {
                 Words::new("The model's reply could not be read.", "模型的回复无法解析。")
             }
-            Self::WordsUnknown(words) => {
-                let (noun, pronoun) = match words {
-                    [_] => ("word", "it"),
-                    _ => ("words", "them"),
-                };
-                Words::new(
-                    format!(
-                        "No passage has the {noun} “{}”: the documents use others for {pronoun}, or do not have the answer. These \
-                         passages are the nearest.",
-                        words.join("”, “")
-                    ),
-                    format!(
-                        "没有段落含有“{}”：文档可能用别的说法，也可能没有答案。以下是最接近的段落。",
-                        words.join("”、“")
-                    ),
-                )
-            }
+            Self::WordsUnknown(words) => words_unknown(words),
             Self::NotMentioned(things) => Words::new(
                 format!("No document mentions “{}”.", things.join("”, “")),
                 format!("没有文档提到“{}”。", things.join("”、“")),
@@ -155,6 +139,20 @@ impl InWords for Sentence<'_> {
             }
         }
     }
+}
+
+fn words_unknown(words: &[String]) -> Words {
+    let (noun, pronoun) = match words {
+        [_] => ("word", "it"),
+        _ => ("words", "them"),
+    };
+    Words::new(
+        format!(
+            "No passage has the {noun} “{}”: the documents use others for {pronoun}, or do not have the answer.",
+            words.join("”, “")
+        ),
+        format!("没有段落含有“{}”：文档可能用别的说法，也可能没有答案。", words.join("”、“")),
+    )
 }
 
 /// The question's words, and the documents' words for them.

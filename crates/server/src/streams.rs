@@ -247,9 +247,9 @@ pub(crate) fn answered(came: AskResponse, language: Language) -> Result<AskRespo
 mod tests {
     use super::*;
 
-    fn draft(number: u64, text: &str) -> Option<DraftText> {
+    fn draft(number: u64, text: &str) -> DraftText {
         let part = if number == 0 { DraftPart::Reasons } else { DraftPart::Answer };
-        Some(DraftText { number, part, text: text.to_owned() })
+        DraftText { number, part, text: text.to_owned() }
     }
 
     #[test]
@@ -257,15 +257,15 @@ mod tests {
         let mut sent = SentDraft::default();
         let steps = [
             None,
-            draft(0, "So"),
-            draft(1, "In "),
-            draft(1, "In "),
-            draft(1, "In 青"),
-            draft(1, "In 青砚"),
-            draft(2, "In 青砚."),
+            Some(draft(0, "So")),
+            Some(draft(1, "In ")),
+            Some(draft(1, "In ")),
+            Some(draft(1, "In 青")),
+            Some(draft(1, "In 青砚")),
+            Some(draft(2, "In 青砚.")),
             None,
             None,
-            draft(2, "x"),
+            Some(draft(2, "x")),
         ];
         let mut shown = Vec::new();
         for step in steps {

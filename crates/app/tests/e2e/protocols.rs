@@ -38,7 +38,8 @@ fn a_stream_is_readable_for_clients_of_openai() {
     assert_eq!(delta(&chunks[0], "role"), "assistant");
     let text: String = chunks.iter().map(|chunk| delta(chunk, "content")).collect();
     assert!(
-        text.starts_with("The crane of Hamburg lifts forty tons.") && text.contains(" [1]"),
+        text.starts_with("Found:\n\n")
+            && text.contains("The crane of Hamburg lifts forty tons. [1]"),
         "{text}"
     );
     assert!(chunks.iter().any(|chunk| delta(chunk, "reasoning_content").contains("factual")));

@@ -166,7 +166,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     let session = &session.observed_by(request.open_calls.as_ref());
     let rewritten = match request.earlier.is_empty() {
         true => None,
-        false => Some(standalone(session, request.clone()).await?),
+        false => Some(Box::pin(standalone(session, request.clone())).await?),
     };
     let request = rewritten.as_ref().unwrap_or(request);
     let name = match request.method.trim() {
@@ -262,7 +262,7 @@ pub async fn standalone(session: &Session, mut request: AskRequest) -> Result<As
     {
         let rewritten = pikerag_methods::standalone(model.as_ref(), &turns, &request.question);
         request.question = session
-            .unless_cancelled(async { Ok(rewritten.await.map_err(SolveError::Ask)?) })
+            .unless_cancelled(async { Ok(Box::pin(rewritten).await.map_err(SolveError::Ask)?) })
             .await?;
     }
     Ok(request)

@@ -255,8 +255,9 @@ mod tests {
         fn the_choice_is_that_of_brute_force(
             words in prop::collection::vec("[a-d]{1,3}( [a-d]{1,3}){0,5}", 1..7), tokens in 1..30_u64,
         ) {
-            let text: String = words.iter().map(|words| format!("The {words} is. ")).collect();
-            let chunk = chunk(1, "A", text.trim());
+            let sentences: Vec<String> =
+                words.iter().map(|words| format!("The {words} is.")).collect();
+            let chunk = chunk(1, "A", &sentences.join(" "));
             let chooser = Chooser::new(["the aa bb of cc"], &[&chunk]);
             let parts = parts(&chunk);
             let chosen = chooser.best(&chunk, tokens);

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use pikerag_language::{content_words, pattern};
 
 use super::kinds::{Kind, kind_of};
-use super::marks::{Day, Version, dates, in_plain_form, versions};
+use super::marks::{CalendarDay, Version, dates, in_plain_form, versions};
 
 /// The first and the last characters of a text in which signs are sought: rules begin with their
 /// date, or end with it.
@@ -45,11 +45,11 @@ pub(super) struct Edition {
     /// The version in its name or title that is that of a product, perhaps: *Loom V2 manual*.
     pub(super) product: Option<Version>,
     /// The day from which it is valid.
-    pub(super) valid_from: Option<Day>,
+    pub(super) valid_from: Option<CalendarDay>,
     /// The date in its name or title.
-    pub(super) dated: Option<Day>,
+    pub(super) dated: Option<CalendarDay>,
     /// The date of its metadata.
-    pub(super) stated: Option<Day>,
+    pub(super) stated: Option<CalendarDay>,
     /// Sentences that say that one document replaces another.
     pub(super) replacing: Vec<Replacing>,
     /// Whether its name or title limits it to one year.
@@ -65,7 +65,7 @@ pub(super) struct Replacing {
     /// Whether this document is the one that is replaced.
     pub(super) is_passive: bool,
     pub(super) versions: Vec<Version>,
-    pub(super) dates: Vec<Day>,
+    pub(super) dates: Vec<CalendarDay>,
     /// Whether it names the other document as an earlier one.
     pub(super) names_earlier: bool,
 }
@@ -107,14 +107,14 @@ impl Edition {
             true => Some(Kind::Record),
             false => title_kind.or(file_kind),
         };
-        let named = || first_version(&plain_file).or_else(|| first_version(&plain_title));
+        let in_name = || first_version(&plain_file).or_else(|| first_version(&plain_title));
         let last_date = |text: &str| dates(text).pop().map(|date| date.mark);
         let names = [plain_file.as_str(), plain_title.as_str()];
         Self {
             name: name_key(stored.path),
             title: without_marks(without_ending(stored.title)),
             kind,
-            version: named().or_else(|| version_at_top(&text)),
+            version: in_name().or_else(|| version_at_top(&text)),
             product: names.iter().find_map(|name| product_version(name)),
             valid_from: valid_from(&plain_title).or_else(|| valid_from(&signs)),
             dated: last_date(&plain_file)
@@ -229,7 +229,7 @@ fn version_at_top(text: &str) -> Option<Version> {
 }
 
 /// The first date of a text from which something is valid.
-fn valid_from(text: &str) -> Option<Day> {
+fn valid_from(text: &str) -> Option<CalendarDay> {
     let found = dates(text).into_iter().find(|date| {
         let before = text.get(..date.at.start).unwrap_or_default();
         let clause = before.rsplit(['.', ';', '。', '；', '\n']).next().unwrap_or_default();

@@ -7,13 +7,13 @@ use pikerag_language::{is_chinese, month_named, narrow, number, pattern};
 
 /// A date; 0 for an unknown month or day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Day {
+pub(super) struct CalendarDay {
     pub(super) year: u32,
     month: u32,
     day: u32,
 }
 
-impl Day {
+impl CalendarDay {
     /// The part of the date that the other one has too: `2024-03-01` is `2024` beside `2022`.
     pub(super) fn as_exact_as(self, other: Self) -> Self {
         let month = if other.month == 0 { 0 } else { self.month };
@@ -28,7 +28,7 @@ impl Day {
 }
 
 /// As `2024-03-01`, `2024-03` or `2024`.
-impl fmt::Display for Day {
+impl fmt::Display for CalendarDay {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { year, month: 0, .. } => write!(to, "{year}"),
@@ -119,7 +119,7 @@ pub(super) fn in_plain_form(text: &str) -> String {
 }
 
 /// The dates of a text in plain form, in order.
-pub(super) fn dates(text: &str) -> Vec<Placed<Day>> {
+pub(super) fn dates(text: &str) -> Vec<Placed<CalendarDay>> {
     let mut dates = Vec::new();
     for found in DATE.captures_iter(text) {
         let word = |group: usize| found.get(group).map(|part| part.as_str());
@@ -141,7 +141,7 @@ pub(super) fn dates(text: &str) -> Vec<Placed<Day>> {
             && month <= 12
             && day <= 31
         {
-            dates.push(Placed { at: whole.range(), mark: Day { year, month, day } });
+            dates.push(Placed { at: whole.range(), mark: CalendarDay { year, month, day } });
         }
     }
     dates

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::edition::{Edition, Replacing};
 use super::kinds::Kind;
-use super::marks::{Day, are_of_one_kind};
+use super::marks::{CalendarDay, are_of_one_kind};
 
 /// The least share of the words of the shorter text that the other one has, and the same if a
 /// sentence says that one document replaces the other.
@@ -38,7 +38,7 @@ pub(super) fn order(one: &Edition, other: &Edition) -> Option<Ordering> {
     if common_share(one, other) < least {
         return None;
     }
-    let both = |a: Option<Day>, b: Option<Day>| {
+    let both = |a: Option<CalendarDay>, b: Option<CalendarDay>| {
         let (a, b) = a.zip(b)?;
         Some(a.as_exact_as(b).cmp(&b.as_exact_as(a)))
     };
@@ -91,7 +91,7 @@ fn names(sentence: &Replacing, own: &Edition, other: &Edition) -> bool {
     }
     let own_days = [own.valid_from, own.dated];
     let is_own_year = |year: u32| own_days.iter().flatten().any(|day| day.year == year);
-    let is_of_other = |day: &Day| {
+    let is_of_other = |day: &CalendarDay| {
         [other.valid_from, other.dated].into_iter().flatten().any(|theirs| {
             let is_same = theirs == *day && !own_days.contains(&Some(*day));
             let is_same_year = theirs.year == day.year

@@ -146,6 +146,8 @@ fn four_digits(chars: &mut Chars<'_>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
@@ -207,7 +209,11 @@ mod tests {
 
     /// The JSON with `\u` in place of all characters but those of its syntax.
     fn escaped_json(text: &str) -> String {
-        text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+        let mut escaped = String::new();
+        for unit in text.encode_utf16() {
+            write!(escaped, "\\u{unit:04x}").unwrap();
+        }
+        escaped
     }
 
     fn all_prefixes(json: &str, answer: &str) -> Result<(), TestCaseError> {

@@ -42,15 +42,15 @@ pub fn fit(question: &Question, context: &Context, known: &Known, tokens: u64) -
     let mut left = tokens;
     let mut kept: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
     for unit in best_first(&units, question, known) {
-        let held = kept.get(&unit.place);
+        let earlier = kept.get(&unit.place);
         let is_held = |part: &Range<usize>| {
-            held.is_some_and(|held| {
-                held.iter().any(|other| other.start <= part.start && part.end <= other.end)
+            earlier.is_some_and(|earlier| {
+                earlier.iter().any(|other| other.start <= part.start && part.end <= other.end)
             })
         };
         let parts: Vec<Range<usize>> =
             parts_of(unit).into_iter().filter(|part| !is_held(part)).collect();
-        let head = if held.is_none() { head_tokens(unit.chunk) } else { 0 };
+        let head = if earlier.is_none() { head_tokens(unit.chunk) } else { 0 };
         let cost = head + parts.iter().map(|part| part_tokens(unit.chunk, part)).sum::<u64>();
         if cost <= left {
             left -= cost;
@@ -119,7 +119,7 @@ fn sorted<'u, 'c>(units: &'u [Unit<'c>], worth: impl Fn(&Unit<'c>) -> f32) -> Ve
 /// and the unit with the neighbours that it needs.
 fn parts_of(unit: &Unit<'_>) -> Vec<Range<usize>> {
     let body = body_start(unit.chunk);
-    let header = (0 < body).then(|| 0..body);
+    let header = (0 < body).then_some(0..body);
     let heading = heading_above(&unit.chunk.text, unit.span.start);
     header.into_iter().chain(heading).chain([unit.span.clone()]).collect()
 }
@@ -194,9 +194,10 @@ mod tests {
         assert_eq!(shortened(question, prose(), 1000), None);
         let short = shortened(question, prose(), 56).unwrap();
         let texts = texts(&short);
-        assert!(texts[0].starts_with("# Build\n"), "{texts:?}");
+        assert!(texts[0].starts_with("# Build"), "{texts:?}");
         assert!(texts[0].contains("The KX-40 was designed by Ilse Brandt."), "{texts:?}");
-        assert!(!texts[0].contains("Grease"), "{texts:?}");
+        assert!(!texts[0].contains("painted"), "{texts:?}");
+        assert!(!texts.concat().contains("Rain"), "{texts:?}");
         assert!(texts[1].ends_with("Ilse Brandt was born in Varnsund."), "{texts:?}");
     }
 
@@ -221,7 +222,7 @@ mod tests {
             ..chunk(2, "Pumps", text)
         };
         let notes = chunk(1, "Notes", "Pumps are blue. The town is far. It rains.");
-        let short = shortened("In which town is P-2?", vec![notes, pumps], 48).unwrap();
+        let short = shortened("In which town is P-2?", vec![notes, pumps], 34).unwrap();
         let table = short.chunks.iter().find(|held| held.chunk.id.0 == 2).unwrap();
         let text = &table.chunk.text;
         assert!(text.starts_with("| Pump | Town |\n| --- | --- |\n"), "{text}");

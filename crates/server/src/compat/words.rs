@@ -105,7 +105,8 @@ mod tests {
         for step in [piece(true, "In "), piece(false, "Oslo"), piece(true, "In Bergen")] {
             shown += &draft.next(&step, Language::English);
         }
-        shown += &format!("{}It reads.\n", draft.end());
+        shown += draft.end();
+        shown += "It reads.\n";
         for step in [piece(false, "."), piece(true, ""), piece(true, "")] {
             shown += &draft.next(&step, Language::English);
         }

@@ -58,5 +58,5 @@ pub async fn train_use(session: &Session, question: &str) -> Result<TriedPropose
         }
         Ok(tried)
     };
-    session.unless_cancelled(async { Ok(tried.await.map_err(SolveError::Ask)?) }).await
+    session.unless_cancelled(async { Ok(Box::pin(tried).await.map_err(SolveError::Ask)?) }).await
 }

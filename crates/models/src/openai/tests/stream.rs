@@ -82,8 +82,9 @@ async fn a_watched_reply_is_asked_for_as_a_stream_and_assembled() {
 
 #[tokio::test]
 async fn a_stream_may_come_in_single_bytes_with_comments_between() {
-    let whole: String =
+    let events: Vec<String> =
         stream().iter().map(|data| format!(": keep-alive\r\n\r\ndata:{data}\r\n\r\n")).collect();
+    let whole = events.concat();
     // Characters of several bytes are cut by the transport, too.
     let single = whole.chars().map(String::from).collect();
     let server = Server::start(vec![Canned::Events(single)]);
