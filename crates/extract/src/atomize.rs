@@ -9,13 +9,15 @@ use std::collections::HashSet;
 use pikerag_knowledge::{Account, Atom, AtomId, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_language::{content_words, estimate_tokens, is_chinese, is_stop_word, sentences};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask_read, find_json, list_items, one_line, shape, texts,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, one_line, shape, texts,
     titled, without_thinking,
 };
 use serde_json::json;
 
 // §A.3: the questions must be diverse, hence the temperature.
-const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/atomize.md"), 2048).at(0.7);
+const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/atomize.md"), 2048)
+    .at(0.7)
+    .with_earlier("extract/atomize", &[include_str!("prompts/earlier/atomize.1.md")]);
 
 /// The atoms of a chunk, and the numbers of dropped ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +35,7 @@ pub struct Atomized {
 /// Tokens of a chunk for each atom, and the limits for short and long chunks.
 const TOKENS_PER_ATOM: u64 = 8;
 const FEWEST: usize = 8;
-pub(crate) const MOST: usize = 60;
+const MOST: usize = 60;
 
 /// The most atoms that a model writes for a chunk: one for eight tokens, 8 to 60.
 pub(crate) fn most_atoms(chunk: &Chunk) -> usize {
@@ -41,14 +43,15 @@ pub(crate) fn most_atoms(chunk: &Chunk) -> usize {
     usize::try_from(by_length).unwrap_or(MOST).clamp(FEWEST, MOST)
 }
 
-/// The schema of a list of atoms under `key`, within the limit.
-pub(crate) fn atoms_schema(key: &str, most: usize) -> Schema {
-    let list = json!({"type": "array", "items": {"type": "string"}, "maxItems": most});
+/// The schema of a list of atoms under `key`. It has no limit, as in earlier versions, so that their recorded replies
+/// serve replays; the text names the limit.
+pub(crate) fn atoms_schema(key: &str) -> Schema {
+    let list = json!({"type": "array", "items": {"type": "string"}});
     shape(key, [(key.to_owned(), list)].into_iter().collect())
 }
 
 impl Atomized {
-    /// Drops atoms beyond the limit, which a model may exceed where no schema is enforced, and counts them.
+    /// Drops atoms beyond the limit, which a model may exceed, and counts them.
     pub(crate) fn within(mut self, chunk: &Chunk, most: usize) -> Self {
         self.surplus = self.atoms.len().saturating_sub(most);
         if 0 < self.surplus {
@@ -78,9 +81,7 @@ pub async fn question_atoms(
     let (samples, most) = (shown_samples(chunk, samples), most_atoms(chunk));
     let number = most.to_string();
     let inputs = [("title", &*title), ("text", &*text), ("samples", &*samples), ("most", &*number)];
-    let schema = Some(atoms_schema("questions", most));
-    let account = &mut Account::default();
-    let questions = ask_read(model, &PROMPT, &inputs, schema, Questions::read, account).await?;
+    let questions = ask::<Questions>(model, &PROMPT, &inputs, &mut Account::default()).await?;
     let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for question in questions.0 {
@@ -146,7 +147,7 @@ struct Questions(Vec<String>);
 
 impl Reply for Questions {
     fn schema() -> Option<Schema> {
-        Some(atoms_schema("questions", MOST))
+        Some(atoms_schema("questions"))
     }
 
     /// Reads JSON, or one question per line: some models manage only one of the two.
@@ -350,8 +351,7 @@ mod tests {
         );
     }
 
-    /// Short and long passages have limits of their own; text and schema name the same one, and a reply beyond it is
-    /// cut and counted.
+    /// Short and long passages have limits of their own; the text names it, and a reply beyond it is cut and counted.
     #[tokio::test]
     async fn a_passage_has_a_limit_of_atoms() {
         let of =
@@ -371,8 +371,6 @@ mod tests {
         assert_eq!((atomized.atoms.len(), atomized.surplus), (FEWEST, 20 - FEWEST));
         assert_eq!(atomized.atoms[0].text, questions[0]);
         let request = &chat.requests()[0];
-        let schema = request.schema.as_ref().unwrap();
-        assert_eq!(schema.schema["properties"]["questions"]["maxItems"], FEWEST);
         let prompt = pikerag_doubles::prompt(request).unwrap();
         assert!(prompt.contains(&format!("at most {FEWEST}.")), "{prompt}");
     }

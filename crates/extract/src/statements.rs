@@ -6,14 +6,15 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{Account, AtomKind, ChatModel, Chunk, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask_read, find_json, list_items, texts, titled,
+    AskError, Prompt, Reply, Unreadable, ask, find_json, list_items, texts, titled,
     without_thinking,
 };
 
-use crate::atomize::{Atomized, MOST, atom, atoms_schema, most_atoms, only_pronouns};
+use crate::atomize::{Atomized, atom, atoms_schema, most_atoms, only_pronouns};
 
 // Each fact needs only one statement, so the temperature is 0; questions need diversity instead.
-const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048);
+const PROMPT: Prompt = Prompt::new(Role::Atomize, include_str!("prompts/statements.md"), 2048)
+    .with_earlier("extract/statements", &[include_str!("prompts/earlier/statements.1.md")]);
 
 /// Asks for the atomic statements of a chunk: one call, or two if the first reply is unreadable.
 ///
@@ -24,9 +25,7 @@ pub async fn statement_atoms(model: &dyn ChatModel, chunk: &Chunk) -> Result<Ato
     let most = most_atoms(chunk);
     let number = most.to_string();
     let inputs = [("title", title.as_str()), ("text", text.as_str()), ("most", number.as_str())];
-    let schema = Some(atoms_schema("statements", most));
-    let account = &mut Account::default();
-    let statements = ask_read(model, &PROMPT, &inputs, schema, Statements::read, account).await?;
+    let statements = ask::<Statements>(model, &PROMPT, &inputs, &mut Account::default()).await?;
     let mut atomized = Atomized::default();
     let mut seen = HashSet::new();
     for statement in statements.0 {
@@ -56,7 +55,7 @@ struct Statements(Vec<String>);
 
 impl Reply for Statements {
     fn schema() -> Option<Schema> {
-        Some(atoms_schema("statements", MOST))
+        Some(atoms_schema("statements"))
     }
 
     /// Reads JSON, or a list with one statement per line. Running text is unreadable.

@@ -17,16 +17,14 @@ const HEADER: &str = "\
 ";
 
 /// Files and folders with prompts that no replay asks with, each with the reason.
-const ELSEWHERE: [(&str, &str); 16] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("crates/eval/", "evaluations"),
     ("crates/train/", "training data"),
     ("crates/indexing/", "indexing"),
-    ("crates/extract/src/prompts/atomize.md", "indexing"),
     ("crates/extract/src/prompts/chunk_end.md", "indexing"),
     ("crates/extract/src/prompts/entities.md", "indexing"),
     ("crates/extract/src/prompts/forward.md", "indexing"),
     ("crates/extract/src/prompts/section.md", "indexing"),
-    ("crates/extract/src/prompts/statements.md", "indexing"),
     ("crates/extract/src/prompts/tag_chunk.md", "indexing"),
     ("crates/extract/src/prompts/tag_classes.md", "indexing"),
     ("crates/extract/src/prompts/tag_factors.md", "indexing"),
