@@ -155,11 +155,11 @@ async function chooses(browser) {
     },
   });
   const page = await open(browser, `${url}#/settings/default`, { viewport: PHONE });
-  await page.getByRole("tab", { name: "Found on this machine 2" }).waitFor();
+  await page.getByRole("tab", { name: "Found on the server 2" }).waitFor();
   await isSound(page);
   await shoot(page, "found");
   // Arrow keys move between the sources.
-  await page.getByRole("tab", { name: "Found on this machine 2" }).press("ArrowRight");
+  await page.getByRole("tab", { name: "Found on the server 2" }).press("ArrowRight");
   await page.getByRole("button", { name: "Download qwen2.5-1.5b" }).click();
   await page.getByRole("progressbar", { name: "Download of qwen2.5-1.5b" }).waitFor();
   await isSound(page);

@@ -62,7 +62,7 @@ impl InWords for EngineError {
                 format!("运行 {run} 的状态是{}，没有回答", state_of(*state))
             }
             Self::PromptMissing { run, prompt } => {
-                format!("运行 {run} 使用了 `{prompt}`，此版本的 pikerag 没有这个提示词")
+                format!("运行 {run} 使用了 `{prompt}`，这个版本没有此提示词")
             }
             Self::NoDecision { run, seq, decisions } => {
                 let decisions: Vec<String> = decisions.iter().map(u32::to_string).collect();
