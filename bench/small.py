@@ -22,6 +22,7 @@ import time
 import urllib.request
 
 DOCUMENTS = pathlib.Path(__file__).resolve().parent.parent / "examples/harbour/docs"
+DRAFTS = ("Reasons so far:", "Draft, not checked yet:", "目前的理由：", "草稿（尚未核对）：")
 QUESTIONS = [
     "How is the KX-40 shipped?",
     "In which town is the supplier of the KX-40's slewing bearing?",
@@ -48,9 +49,12 @@ def ask(url, method, question):
             if not text.startswith("data: ") or text == "data: [DONE]":
                 continue
             for choice in json.loads(text[6:]).get("choices", []):
-                words = choice.get("delta", {}).get("content")
-                if words:
+                delta = choice.get("delta", {})
+                words = delta.get("content")
+                # Drafts come in the lines of reasoning, marked as such.
+                if words or any(mark in (delta.get("reasoning_content") or "") for mark in DRAFTS):
                     first = first or time.monotonic() - began
+                if words:
                     answer.append(words)
     took = time.monotonic() - began
     return "".join(answer), first or took, took
