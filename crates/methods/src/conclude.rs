@@ -36,23 +36,31 @@ pub async fn conclude_with(
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
-        Some(model) => {
-            let marked = with_marked_titles(ports, question, &context).await?;
-            let whole = marked.as_ref().unwrap_or(&context);
-            let shown = fitted(ports, question, whole, notes, run).await?;
-            let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
-            let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
-            match run.readable(Role::Answer, asked)? {
-                Some(reading) => {
-                    let written_by = WrittenBy::LanguageModel { model: model.name().to_owned() };
-                    return finish(ports, context, reading, written_by, run).await;
-                }
-                None => Quoting::ReplyUnreadable,
-            }
-        }
+        Some(_) => match answer_whole(ports, run, question, &context, notes).await? {
+            Some(reading) => return conclude_read(ports, context, reading, run).await,
+            None => Quoting::ReplyUnreadable,
+        },
         None => Quoting::NoModel,
     };
     conclude_quoting(ports, question, context, why, run).await
+}
+
+/// Answers the question itself from chunks and notes: people see the answer while the model writes it. A method may
+/// still give another one. Titles of replaced documents have a mark. `None` where the reply stayed unreadable.
+pub async fn answer_whole(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    context: &Context,
+    notes: &str,
+) -> Result<Option<Reading>, SolveError> {
+    let model = ports.models.need(Role::Answer)?;
+    let marked = with_marked_titles(ports, question, context).await?;
+    let whole = marked.as_ref().unwrap_or(context);
+    let shown = fitted(ports, question, whole, notes, run).await?;
+    let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
+    let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
+    Ok(run.readable(Role::Answer, asked)?)
 }
 
 /// Ends with quotes of the context in place of a reply that could not be read.

@@ -73,13 +73,15 @@ pub(crate) async fn absent_things(
         return Ok(Vec::new());
     }
     let synonyms = declared(ports.finder(), query).await?;
+    let is_declared = |thing: &Named| {
+        synonyms.iter().any(|tag| tag.tag.contains(&thing.text) || thing.text.contains(&tag.tag))
+    };
+    things.retain(|thing| !is_declared(thing));
+    // Names of all documents, read once and only if no passage mentions a thing.
+    let mut names: Option<Vec<String>> = None;
     let mut absent = Vec::new();
     for thing in things {
-        let is_declared = |tag: &str| tag.contains(&thing.text) || thing.text.contains(tag);
-        if synonyms.iter().any(|tag| is_declared(&tag.tag)) {
-            continue;
-        }
-        if !is_mentioned(ports, &thing, context).await? {
+        if !is_mentioned(ports, &thing, context, &mut names).await? {
             absent.push(thing.text);
         }
     }
@@ -89,7 +91,12 @@ pub(crate) async fn absent_things(
 /// Whether a document mentions a thing: a passage of the context or one with its words, or the name,
 /// the title or the metadata of a document. A code counts in any notation (`P107` for `P-107`), a
 /// term with any endings; of a name, each part must occur somewhere.
-async fn is_mentioned(ports: &Ports, thing: &Named, context: &Context) -> Result<bool, SolveError> {
+async fn is_mentioned(
+    ports: &Ports,
+    thing: &Named,
+    context: &Context,
+    names: &mut Option<Vec<String>>,
+) -> Result<bool, SolveError> {
     let mut missing: Vec<Sought> = thing.parts.iter().map(|part| Sought::new(part)).collect();
     let mut strike_out = |text: &str| {
         let text = Searched::new(text);
@@ -115,13 +122,12 @@ async fn is_mentioned(ports: &Ports, thing: &Named, context: &Context) -> Result
             return Ok(true);
         }
     }
-    for source in ports.base.sources(Which::All).await? {
-        let metadata: Vec<&str> = source.metadata.values().map(String::as_str).collect();
-        // The fragment of a URI names a record, as in `incidents.jsonl#INC-205`.
-        let names = format!("{}\n{}\n{}", source.uri, source.title, metadata.join("\n"));
-        if strike_out(&names) {
-            return Ok(true);
-        }
+    let names = match names {
+        Some(names) => names,
+        None => names.insert(names_of_documents(ports).await?),
+    };
+    if names.iter().any(|name| strike_out(name)) {
+        return Ok(true);
     }
     // A word may occur with another ending than in the question, and a term of frequent words in a
     // passage that was not searched.
@@ -135,6 +141,17 @@ async fn is_mentioned(ports: &Ports, thing: &Named, context: &Context) -> Result
     }
     let counts = ports.base.term_counts(&stems).await?;
     Ok(counts.iter().all(|count| 0 < *count))
+}
+
+/// The name, the title and the metadata of each document.
+async fn names_of_documents(ports: &Ports) -> Result<Vec<String>, SolveError> {
+    let sources = ports.base.sources(Which::All).await?;
+    let names = sources.into_iter().map(|source| {
+        let metadata: Vec<&str> = source.metadata.values().map(String::as_str).collect();
+        // The fragment of a URI names a record, as in `incidents.jsonl#INC-205`.
+        format!("{}\n{}\n{}", source.uri, source.title, metadata.join("\n"))
+    });
+    Ok(names.collect())
 }
 
 fn text_of(chunk: &Chunk) -> String {

@@ -8,13 +8,12 @@ use crate::context::Rules;
 use pikerag_knowledge::{
     AnswerForm, AtomKind, Candidate, Chunk, ChunkId, Context, Event, Question, Role, Via,
 };
-use pikerag_reason::{Reading, read, read_finally};
+use pikerag_reason::{Reading, read};
 use pikerag_retrieve::{
     Hit, LayerParams, Search, SearchParams, atoms, hybrid, layers, nearest, search,
 };
 
 use crate::candidates::{atom_candidates, chunk_candidates};
-use crate::editions::with_marked_titles;
 use crate::fitting::fitted;
 use crate::narrowing::Narrowed;
 use crate::organizing::gathered;
@@ -303,22 +302,5 @@ pub async fn answer_step(
     let shown = fitted(ports, question, context, notes, run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
     let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
-    Ok(run.readable(Role::Answer, asked)?)
-}
-
-/// Answers the question itself from chunks: people see the answer while the model writes it. A method may
-/// still give another one. Titles of replaced documents have a mark, as in [`crate::conclude::conclude`].
-pub async fn answer_whole(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    context: &Context,
-) -> Result<Option<Reading>, SolveError> {
-    let model = ports.models.need(Role::Answer)?;
-    let marked = with_marked_titles(ports, question, context).await?;
-    let whole = marked.as_ref().unwrap_or(context);
-    let shown = fitted(ports, question, whole, "", run).await?;
-    let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
-    let asked = read_finally(&narrowed, question, &shown, "", &mut run.account).await;
     Ok(run.readable(Role::Answer, asked)?)
 }

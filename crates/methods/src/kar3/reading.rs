@@ -5,10 +5,9 @@ use crate::context::Rules;
 use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
 
 use super::{Fallback, Params, candidates, offline};
-use crate::conclude::{conclude_read, conclude_unread};
+use crate::conclude::{answer_whole, conclude_read, conclude_unread};
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
-use crate::retrieval::answer_whole;
 use crate::run::Run;
 use crate::verdict::is_unknown;
 
@@ -57,7 +56,7 @@ pub(super) async fn read_twice(
     params: Params,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    let first = answer_whole(ports, run, question, &context).await?;
+    let first = answer_whole(ports, run, question, &context, "").await?;
     let Some(first) = first else { return conclude_unread(ports, question, context, run).await };
     if first.missing.is_empty() {
         return conclude_read(ports, context, first, run).await;
@@ -71,7 +70,7 @@ pub(super) async fn read_twice(
     let (candidates, chunks) = gathered(ports, run, found, Rules::all()).await?;
     context.extend(hop, chunks);
     run.push(Event::Gathered { candidates });
-    match answer_whole(ports, run, question, &context).await? {
+    match answer_whole(ports, run, question, &context, "").await? {
         Some(second) if !is_unknown(&second.answer) => {
             conclude_read(ports, context, second, run).await
         }
