@@ -263,9 +263,8 @@ async fn replacements(
         for (older, own) in &editions {
             let mut newest: Option<(&Document, &Edition)> = None;
             for (newer, theirs) in &editions {
-                let is_newest =
-                    newest.is_none_or(|(_, held)| order(theirs, held) == Some(Ordering::Greater));
-                if order(theirs, own) == Some(Ordering::Greater) && is_newest {
+                let replaces = |held: &Edition| order(theirs, held) == Some(Ordering::Greater);
+                if replaces(own) && newest.is_none_or(|(_, held)| replaces(held)) {
                     newest = Some((*newer, theirs));
                 }
             }

@@ -77,33 +77,34 @@ pub(crate) async fn absent_things(
         synonyms.iter().any(|tag| tag.tag.contains(&thing.text) || thing.text.contains(&tag.tag))
     };
     things.retain(|thing| !is_declared(thing));
+    let passages: Vec<Searched> =
+        context.chunks.iter().map(|held| Searched::new(&text_of(&held.chunk))).collect();
     // Names of all documents, read once and only if no passage mentions a thing.
     let mut names: Option<Vec<String>> = None;
     let mut absent = Vec::new();
     for thing in things {
-        if !is_mentioned(ports, &thing, context, &mut names).await? {
+        if !is_mentioned(ports, &thing, &passages, &mut names).await? {
             absent.push(thing.text);
         }
     }
     Ok(absent)
 }
 
-/// Whether a document mentions a thing: a passage of the context or one with its words, or the name,
+/// Whether a document mentions a thing: one of these passages or one with its words, or the name,
 /// the title or the metadata of a document. A code counts in any notation (`P107` for `P-107`), a
 /// term with any endings; of a name, each part must occur somewhere.
 async fn is_mentioned(
     ports: &Ports,
     thing: &Named,
-    context: &Context,
+    passages: &[Searched],
     names: &mut Option<Vec<String>>,
 ) -> Result<bool, SolveError> {
     let mut missing: Vec<Sought> = thing.parts.iter().map(|part| Sought::new(part)).collect();
-    let mut strike_out = |text: &str| {
-        let text = Searched::new(text);
-        missing.retain(|sought| !sought.is_in(&text));
+    let mut strike_out = |text: &Searched| {
+        missing.retain(|sought| !sought.is_in(text));
         missing.is_empty()
     };
-    if context.chunks.iter().any(|held| strike_out(&text_of(&held.chunk))) {
+    if passages.iter().any(&mut strike_out) {
         return Ok(true);
     }
     let mut queries = thing.parts.clone();
@@ -118,7 +119,7 @@ async fn is_mentioned(
         is_cut |= found.len() == SEARCHED;
         let ids: Vec<ChunkId> = found.into_iter().map(|hit| hit.item).collect();
         let chunks = ports.base.chunks(&ids).await?;
-        if chunks.iter().any(|chunk| strike_out(&text_of(chunk))) {
+        if chunks.iter().any(|chunk| strike_out(&Searched::new(&text_of(chunk)))) {
             return Ok(true);
         }
     }
@@ -126,7 +127,7 @@ async fn is_mentioned(
         Some(names) => names,
         None => names.insert(names_of_documents(ports).await?),
     };
-    if names.iter().any(|name| strike_out(name)) {
+    if names.iter().any(|name| strike_out(&Searched::new(name))) {
         return Ok(true);
     }
     // A word may occur with another ending than in the question, and a term of frequent words in a

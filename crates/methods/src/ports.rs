@@ -6,9 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_knowledge::telemetry::TRACED;
 use pikerag_knowledge::{
-    CallOrigin, CallRef, ChatModel, ChatModels, ChatReply, ChatRequest, Embedder, KnowledgeBase,
-    Millis, ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError,
-    Structure,
+    CallRef, ChatModel, ChatModels, ChatReply, ChatRequest, Embedder, KnowledgeBase, Millis,
+    ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
 use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
@@ -117,18 +116,19 @@ impl Models {
     /// (CRP-RAG Table 3). An endpoint without them is an error, see [`ModelError::NoLogprobs`].
     #[must_use]
     pub fn with_logprobs(self) -> Self {
-        self.wrapped(|model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> { Arc::new(Scored(model)) })
+        self.changing(|request| request.logprobs = true)
     }
 
     /// The same models for a part of a question: what they write is not shown as the final answer.
     #[must_use]
     pub fn for_parts(self) -> Self {
-        self.wrapped(|model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> {
-            Arc::new(ForParts(model))
-        })
+        self.changing(|request| request.origin.draft = None)
     }
 
-    fn wrapped(self, wrap: fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel>) -> Self {
+    fn changing(self, change: fn(&mut ChatRequest)) -> Self {
+        let wrap = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> {
+            Arc::new(Changed { model, change })
+        };
         let seen_by = self.perspectives.iter().cloned();
         let seen_by =
             seen_by.map(|own| Perspective { model: own.model.map(wrap), ..own }).collect();
@@ -144,48 +144,30 @@ impl Models {
     }
 }
 
-/// A model that is always asked for log-probabilities.
-struct Scored(Arc<dyn ChatModel>);
-
-#[async_trait]
-impl ChatModel for Scored {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn reply_tokens(&self) -> Option<u32> {
-        self.0.reply_tokens()
-    }
-
-    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        self.0.complete(&ChatRequest { logprobs: true, ..request.clone() }).await
-    }
-
-    async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
-        self.0.discard(calls).await
-    }
+/// A model whose requests are changed before it gets them.
+struct Changed {
+    model: Arc<dyn ChatModel>,
+    change: fn(&mut ChatRequest),
 }
 
-/// A model whose replies are never final answers.
-struct ForParts(Arc<dyn ChatModel>);
-
 #[async_trait]
-impl ChatModel for ForParts {
+impl ChatModel for Changed {
     fn name(&self) -> &str {
-        self.0.name()
+        self.model.name()
     }
 
     fn reply_tokens(&self) -> Option<u32> {
-        self.0.reply_tokens()
+        self.model.reply_tokens()
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let origin = CallOrigin { draft: None, ..request.origin.clone() };
-        self.0.complete(&ChatRequest { origin, ..request.clone() }).await
+        let mut request = request.clone();
+        (self.change)(&mut request);
+        self.model.complete(&request).await
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
-        self.0.discard(calls).await
+        self.model.discard(calls).await
     }
 }
 

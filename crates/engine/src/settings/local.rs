@@ -73,6 +73,7 @@ impl LocalTable {
         &self,
         places: &WeightPlaces,
         path: &[PathBuf],
+        parallel: usize,
         environment: &Environment,
     ) -> LocalSettings {
         let in_cache = |name: &str| places.cache.join(name);
@@ -84,7 +85,7 @@ impl LocalTable {
             path: path.to_vec(),
             python: places.python.clone(),
             context_tokens: self.context_tokens.unwrap_or(CONTEXT_TOKENS).get(),
-            parallel: PARALLEL.get(),
+            parallel,
             idle: Duration::from_secs(minutes.saturating_mul(60)),
             hub: environment.get("HF_ENDPOINT").unwrap_or(HUB).to_owned(),
         }

@@ -116,8 +116,8 @@ pub(super) fn resolve(
     let state = trust::state(environment);
     let weights = weights(file.embed.weights.clone(), environment);
     let programs = absolute(environment.get("PATH").unwrap_or_default());
-    let mut local = file.local.resolve(&weights, &programs, environment);
-    local.parallel = local_calls(&file, &tables);
+    let calls = local_calls(&file, &tables);
+    let local = file.local.resolve(&weights, &programs, calls, environment);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {

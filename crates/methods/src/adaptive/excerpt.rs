@@ -45,10 +45,11 @@ pub(super) struct Chooser {
 impl Chooser {
     /// For the words of these questions, among the passages that may be shown.
     pub(super) fn new<'a>(questions: impl IntoIterator<Item = &'a str>, chunks: &[&Chunk]) -> Self {
+        let titles: Vec<HashSet<String>> =
+            chunks.iter().map(|chunk| terms(&chunk.full_title()).into_iter().collect()).collect();
         let mut counts: HashMap<String, usize> = HashMap::new();
-        for chunk in chunks {
-            let own: HashSet<String> =
-                terms(&chunk.full_title()).into_iter().chain(terms(&chunk.text)).collect();
+        for (chunk, title) in chunks.iter().zip(&titles) {
+            let own: HashSet<String> = title.iter().cloned().chain(terms(&chunk.text)).collect();
             for term in own {
                 *counts.entry(term).or_default() += 1;
             }
@@ -61,16 +62,18 @@ impl Chooser {
             }
         }
         let all = weights.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::EPSILON);
-        let titles = chunks.iter().map(|chunk| terms(&chunk.full_title()).into_iter().collect());
-        Self { weights, all, titles: titles.collect() }
+        Self { weights, all, titles }
     }
 
     /// The best sentences within `tokens`, the best one whatever its length. All of a passage that fits, of a table,
     /// of code and of a figure: a part of these has another meaning than the whole.
     pub(super) fn best(&self, chunk: &Chunk, tokens: u64) -> Places {
         let parts = parts(chunk);
+        if estimate_tokens(&chunk.text) <= tokens {
+            return (0..parts.len()).collect();
+        }
         let rated = self.rated(chunk, &parts);
-        if estimate_tokens(&chunk.text) <= tokens || rated.is_empty() {
+        if rated.is_empty() {
             return (0..parts.len()).collect();
         }
         fill(chunk, &parts, &rated, tokens)

@@ -4,14 +4,13 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use pikerag_knowledge::{
-    CallOrigin, ChatModel, ChatRequest, Message, ModelError, Role, Timings, Usage,
-};
+use pikerag_knowledge::{ChatModel, ChatRequest, Message, ModelError, Role, Timings, Usage};
 use pikerag_models::{Paces, Speed};
 use pikerag_narrate::Words;
 
 use super::{DoctorCheck, DoctorFinding, absent, failure, in_order};
 use crate::engine::Session;
+use crate::verbs::small_call::small_request;
 
 /// The lines of the long prompt and of the short one; a line has about 20 tokens.
 const LONG: usize = 20;
@@ -96,17 +95,8 @@ struct Timed {
 }
 
 async fn timed(model: &dyn ChatModel, lines: usize) -> Result<Timed, ModelError> {
-    let request = ChatRequest {
-        role: Role::Answer,
-        messages: vec![Message::User { text: prompt(lines), images: Vec::new() }],
-        temperature: 0.0,
-        max_tokens: REPLY_TOKENS,
-        schema: None,
-        prompt: None,
-        sample: 0,
-        logprobs: false,
-        origin: CallOrigin::default(),
-    };
+    let messages = vec![Message::User { text: prompt(lines), images: Vec::new() }];
+    let request = ChatRequest { messages, max_tokens: REPLY_TOKENS, ..small_request() };
     let began = Instant::now();
     let reply = model.complete(&request).await?;
     Ok(Timed { usage: reply.usage, time: began.elapsed(), timings: reply.timings })
