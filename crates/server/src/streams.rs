@@ -6,7 +6,11 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::response::sse::Event as Sse;
+use axum::Json;
+use axum::http::{HeaderMap, header};
+use axum::response::sse::{Event as Sse, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use futures::stream;
 use pikerag_engine::knowledge::{DraftPart, OpenCall, RunEvent, RunRecord, RunSink};
 use pikerag_engine::narrate::Language;
 use pikerag_engine::parts::{DraftText, OpenCalls};
@@ -220,6 +224,40 @@ pub(crate) fn sent(event: &impl Serialize) -> Sse {
     let value = json!(event);
     let part = |name: &str| value.get(name).cloned().unwrap_or_default();
     Sse::default().event(part("event").as_str().unwrap_or_default()).data(part("data").to_string())
+}
+
+/// Whether a request asks for a stream of events.
+pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
+}
+
+/// A state that changes. A request for a stream of events gets it again at each step, until it is
+/// over.
+pub(crate) fn watched<T, E>(
+    headers: &HeaderMap,
+    watched: watch::Receiver<T>,
+    is_over: fn(&T) -> bool,
+    event: fn(T) -> E,
+) -> Response
+where
+    T: Clone + Serialize + Send + Sync + 'static,
+    E: Serialize + 'static,
+{
+    if !accepts_events(headers) {
+        let state = watched.borrow().clone();
+        return Json(state).into_response();
+    }
+    let events = stream::unfold(Some((watched, false)), move |state| async move {
+        let (mut watched, was_sent) = state?;
+        if was_sent && watched.changed().await.is_err() {
+            return None;
+        }
+        let state = watched.borrow_and_update().clone();
+        let next = (!is_over(&state)).then_some((watched, true));
+        Some((Ok::<_, Infallible>(sent(&event(state))), next))
+    });
+    SseResponse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
 /// A run that ended without a result.

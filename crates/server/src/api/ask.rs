@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
@@ -17,7 +17,9 @@ use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
-use crate::streams::{DraftPiece, Drafts, Happened, Underway, Wanted, answered, broken, sent};
+use crate::streams::{
+    DraftPiece, Drafts, Happened, Underway, Wanted, accepts_events, answered, broken, sent,
+};
 
 /// The result of a question.
 #[derive(Serialize, ToSchema)]
@@ -128,11 +130,6 @@ pub(crate) async fn respond(
 /// Drafts are sent in streams alone.
 pub(crate) fn drafts(headers: &HeaderMap) -> Drafts {
     if accepts_events(headers) { Drafts::Sent } else { Drafts::LeftOut }
-}
-
-fn accepts_events(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
 }
 
 fn as_it_happens(

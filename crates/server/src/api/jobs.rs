@@ -1,20 +1,16 @@
 //! Reports the progress of jobs, and begins jobs that wait for approval.
 
-use std::convert::Infallible;
-
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::sse::KeepAlive;
-use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use axum::{Extension, Json};
-use futures::stream;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
 use crate::jobs::Job;
 use crate::problem::{Parts, Problem};
-use crate::streams::sent;
+use crate::streams;
 
 /// The latest 500 jobs of a base and all that are not over, newest first.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
@@ -55,21 +51,7 @@ pub(crate) async fn job(
 ) -> Result<Response, Problem> {
     let session = app.whole_base(&caller, &base)?;
     let watched = app.jobs.watch(&base, &session, id).await?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        let job = watched.borrow().clone();
-        return Ok(Json(job).into_response());
-    }
-    let events = stream::unfold(Some((watched, false)), |state| async move {
-        let (mut watched, was_sent) = state?;
-        if was_sent && watched.changed().await.is_err() {
-            return None;
-        }
-        let job = watched.borrow_and_update().clone();
-        let next = (!job.is_over()).then_some((watched, true));
-        Some((Ok::<_, Infallible>(sent(&JobEvent::Job(job))), next))
-    });
-    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
+    Ok(streams::watched(&headers, watched, Job::is_over, JobEvent::Job))
 }
 
 /// An event of the stream of a job: its name and its data.

@@ -1,15 +1,12 @@
 //! Lists, fetches, tries and sets chat models. Needs scope `admin` and sight of all bases, because
 //! all bases use the same model.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::sse::KeepAlive;
-use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use axum::{Extension, Json};
-use futures::stream;
 use pikerag_engine::knowledge::{Role, error_chain};
 use pikerag_engine::parts::{OpenModel, Secret, Source};
 use pikerag_engine::settings::{ChatChoice, DEFAULT_BASE, Environment, PROVIDERS, Provider};
@@ -22,7 +19,7 @@ use crate::problem::{Fault, JsonBody, Problem};
 use crate::pulls::ModelPull;
 use crate::reload::{Changed, Reloader};
 use crate::settings_file::SettingsFile;
-use crate::streams::sent;
+use crate::streams;
 
 /// The models that the server could use.
 #[derive(Debug, Serialize, ToSchema)]
@@ -298,21 +295,7 @@ pub(crate) async fn pulled(
 ) -> Result<Response, Problem> {
     session(&app, &caller)?;
     let watched = app.pulls.watch()?;
-    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !accepted.is_some_and(|accepted| accepted.contains("text/event-stream")) {
-        let pull = watched.borrow().clone();
-        return Ok(Json(pull).into_response());
-    }
-    let events = stream::unfold(Some((watched, false)), |state| async move {
-        let (mut watched, was_sent) = state?;
-        if was_sent && watched.changed().await.is_err() {
-            return None;
-        }
-        let pull = watched.borrow_and_update().clone();
-        let next = (!pull.is_over()).then_some((watched, true));
-        Some((Ok::<_, Infallible>(sent(&PullEvent::Pull(pull))), next))
-    });
-    Ok(SseResponse::new(events).keep_alive(KeepAlive::default()).into_response())
+    Ok(streams::watched(&headers, watched, ModelPull::is_over, PullEvent::Pull))
 }
 
 /// Stops the download of a model. The bytes that came stay, and the next download continues.
