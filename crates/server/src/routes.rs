@@ -21,7 +21,7 @@ use crate::api::{
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
-use crate::compat::{dify, mcp, ollama, openai, vectors};
+use crate::compat::{dify, mcp, ollama, openai, responses_api, vectors};
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
 use crate::page;
@@ -77,7 +77,12 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(vectors::embeddings))
         .routes(routes!(vectors::rerank))
         .routes(routes!(counters::metrics))
-        .routes(routes!(openai::model));
+        .routes(routes!(openai::model))
+        .routes(routes!(responses_api::create))
+        .routes(routes!(responses_api::retrieve))
+        .routes(routes!(responses_api::delete))
+        .routes(routes!(responses_api::cancel))
+        .routes(routes!(responses_api::input_items));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))

@@ -81,6 +81,8 @@ mod replay;
 #[cfg(test)]
 mod rerank;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod schemas;
