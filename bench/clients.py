@@ -3,7 +3,7 @@
 
     python3 bench/clients.py --program target/release/pikerag [--cache DIR] [--only NAME,…]
 
-Each client has an environment of its own in the cache, which pip makes once. Exit code 0: all checks pass; 1: some fail; 77: packages are not available.
+Each client has an environment of its own in the cache, which pip and npm make once. Exit code 0: all checks pass; 1: some fail; 77: packages are not available.
 """
 
 import argparse
@@ -24,6 +24,10 @@ FACT = "How thin may a brake lining be before it is replaced?"
 # The packages of each check's environment.
 PACKAGES = {
     "openai": ["openai==3.54.0"],
+    "responses": ["openai==3.54.0"],
+    "openai-agents": ["openai-agents==0.24.0"],
+    # Its packages are those of npm.
+    "ai-sdk": [],
     "ollama": ["ollama==0.6.3"],
     "langchain": ["langchain-core==1.7.2", "langchain-openai==1.7.3"],
     "llamaindex": ["llama-index-core==0.14.25"],
@@ -33,6 +37,9 @@ PACKAGES = {
     "openwebui": ["--no-deps", "-r", str(ROOT / "bench/openwebui.txt")],
     "schemathesis": ["schemathesis==4.32.5"],
 }
+
+# The packages of npm.
+NODE_PACKAGES = {"ai-sdk": ["ai@6.0.326", "@ai-sdk/openai@3.0.141", "zod@4.6.7"]}
 
 
 def openai(url, _program):
@@ -47,21 +54,116 @@ def openai(url, _program):
     assert message.content.startswith("20 [1]"), message.content
     first = message.annotations[0].url_citation
     assert first.url.startswith("http") and message.content[first.start_index : first.end_index] == "[1]", first
-    text, thoughts, sources, usage = "", "", 0, None
+    assert client.models.retrieve("pikerag/kar3").id == "pikerag/kar3"
+    text, thoughts, sources, annotations, usage = "", "", 0, [], None
     options = {"include_usage": True}
     for chunk in client.chat.completions.create(model="pikerag", messages=messages, stream=True, stream_options=options):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             text += choice.delta.content or ""
             thoughts += getattr(choice.delta, "reasoning_content", None) or ""
+            annotations += getattr(choice.delta, "annotations", None) or []
         sources += "event" in (chunk.model_extra or {})
     assert text == message.content and "quantitative" in thoughts and sources == 20 and usage is not None, (text, thoughts, sources)
+    assert [one["url_citation"]["url"] for one in annotations] == [one.url_citation.url for one in message.annotations], annotations
+    short = client.chat.completions.create(model="pikerag", messages=messages, max_tokens=20).choices[0]
+    assert short.finish_reason == "length" and text.startswith(short.message.content) and len(short.message.annotations) < 20, short
+    for refused in ({"n": 2}, {"stop": ["x"]}, {"logprobs": True}, {"tool_choice": "required"}, {"extra_body": {"filtre": ["folder=x"]}}):
+        try:
+            client.chat.completions.create(model="pikerag", messages=messages, **refused)
+            raise AssertionError(f"{refused} was ignored")
+        except APIStatusError as error:
+            assert error.status_code == 400 and error.param in [*refused, "filtre"], error
     try:
         client.chat.completions.create(model="pikerag/no-such", messages=messages)
         raise AssertionError("a method that does not exist answered")
     except APIStatusError as error:
-        assert error.status_code == 400 and error.code == "no-such-method", error
+        assert error.status_code == 404 and error.code == "model_not_found", error
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
+
+
+def responses(url, _program):
+    """OpenAI's Responses API: whole, as a stream, in a conversation, refused."""
+    from openai import APIStatusError, OpenAI
+    from openai.types.responses import Response, ResponseStreamEvent
+    from pydantic import TypeAdapter
+
+    client = OpenAI(base_url=f"{url}/v1", api_key="none")
+    whole = client.responses.create(model="pikerag", input=QUESTION, instructions="Be short.", metadata={"from": "check"})
+    # The client accepts any object; the type checks every field.
+    Response.model_validate_json(whole.model_dump_json())
+    assert whole.status == "completed" and whole.output_text.startswith("20 [1]") and whole.metadata == {"from": "check"}, whole
+    steps, message = whole.output
+    assert "quantitative" in steps.summary[0].text, steps
+    annotations = message.content[0].annotations
+    first = annotations[0]
+    assert len(annotations) == 20 and first.url.startswith("http") and whole.output_text[first.start_index : first.end_index] == "[1]", first
+    one_event, events = TypeAdapter(ResponseStreamEvent), []
+    for event in client.responses.create(model="pikerag", input=QUESTION, stream=True):
+        one_event.validate_json(event.model_dump_json())
+        events.append(event)
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert events[0].type == "response.created" and events[-1].type == "response.completed", events[-1]
+    assert events[-1].response.output_text == whole.output_text
+    added = [event.annotation for event in events if event.type == "response.output_text.annotation.added"]
+    assert len(added) == 20, added
+    with client.responses.stream(model="pikerag", input=[{"role": "user", "content": QUESTION}]) as stream:
+        for _ in stream:
+            pass
+        assert stream.get_final_response().output_text == whole.output_text
+    user = {"role": "user", "content": QUESTION}
+    reference = {"type": "item_reference", "id": message.id}
+    for more in ({"input": QUESTION, "previous_response_id": whole.id}, {"input": [user, *whole.output, user]}, {"input": [user, reference, user]}):
+        assert client.responses.create(model="pikerag", **more).output_text == whole.output_text, more
+    part = {"extra_body": {"filter": ["folder=nowhere"]}}
+    for refused in ({"background": True}, {"tool_choice": "required"}, {"top_logprobs": 2}, {"previous_response_id": "resp_none"}, {"extra_body": {"surprise": 1}}, part):
+        try:
+            client.responses.create(model="pikerag", input=QUESTION, **refused)
+            raise AssertionError(f"{refused} was ignored")
+        except APIStatusError as error:
+            assert refused is part or (error.status_code == 400 and error.param in [*refused, "surprise"]), error
+    try:
+        client.responses.retrieve(whole.id)
+        raise AssertionError("a response was stored")
+    except APIStatusError as error:
+        assert error.status_code == 404 and whole.id.removeprefix("resp_") in error.message, error
+    return f"{len(events)} events, {len(added)} citations"
+
+
+def openai_agents(url, _program):
+    """An agent whose model is the server: whole, as a stream, over two turns, with a tool that need not be called."""
+    import asyncio
+
+    from agents import Agent, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
+    from openai import AsyncOpenAI
+
+    @function_tool
+    def clock() -> str:
+        """The time."""
+        raise AssertionError("no tool is called")
+
+    async def talk():
+        client = AsyncOpenAI(base_url=f"{url}/v1", api_key="none")
+        model = OpenAIResponsesModel(model="pikerag", openai_client=client)
+        agent = Agent(name="Documents", instructions="Answer from the documents.", tools=[clock], model=model)
+        whole = await Runner.run(agent, QUESTION)
+        again = Runner.run_streamed(agent, [*whole.to_input_list(), {"role": "user", "content": QUESTION}])
+        kinds = [event.type async for event in again.stream_events()]
+        return whole, again, kinds
+
+    set_tracing_disabled(True)
+    whole, again, kinds = asyncio.run(talk())
+    assert whole.final_output.startswith("20 [1]") and again.final_output == whole.final_output, (whole, again)
+    items = [item.type for item in whole.new_items]
+    assert items == ["reasoning_item", "message_output_item"], items
+    return f"{len(items)} items, {len(kinds)} events"
+
+
+def ai_sdk(url, _program):
+    folder = pathlib.Path(sys.executable).parent.parent
+    ran = subprocess.run(["node", ROOT / "bench/ai_sdk.mjs", folder, url, QUESTION], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout.strip()
 
 
 def ollama(url, _program):
@@ -201,7 +303,7 @@ def schemathesis(url, _program):
     return next(line.strip() for line in ran.stdout.splitlines() if " generated, " in line)
 
 
-CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "schemathesis": schemathesis}
+CHECKS = {"openai": openai, "responses": responses, "openai-agents": openai_agents, "ai-sdk": ai_sdk, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "schemathesis": schemathesis}
 
 
 def environment(cache, name):
@@ -209,13 +311,19 @@ def environment(cache, name):
     folder = cache / name
     python = folder / "bin/python"
     done = folder / "done"
-    wanted = "\n".join(PACKAGES[name])
+    of_node = NODE_PACKAGES.get(name, [])
+    wanted = "\n".join(PACKAGES[name] + of_node)
     if done.exists() and done.read_text() == wanted:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    if subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
+    if PACKAGES[name] and subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
         return None
+    if of_node:
+        npm = shutil.which("npm")
+        install = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, *of_node]
+        if npm is None or subprocess.run(install).returncode:
+            return None
     done.write_text(wanted)
     return python
 

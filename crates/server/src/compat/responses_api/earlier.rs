@@ -10,8 +10,9 @@ use crate::compat::chat::{Message, shown};
 use crate::compat::contract::unsupported;
 use crate::problem::Problem;
 
-/// The largest number of references that are looked up; older ones are left out.
-const LOOKED_UP: usize = 32;
+/// The largest number of references that are looked up. Older ones are left out: a follow-up is
+/// rewritten from the latest messages alone.
+const LOOKED_UP: usize = 6;
 
 /// The messages of a request: instructions, the earlier response, then the input with the answers
 /// that it refers to.
