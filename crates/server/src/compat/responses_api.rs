@@ -72,7 +72,7 @@ pub(crate) async fn create(
     let reply = Reply::new(answer, at_most, |citation| app.permalink(&base, citation.chunk));
     let (run, steps) = (came.run.id.to_string(), steps(&came.events, language));
     let spent = &came.run.cost.spent;
-    Ok(Json(head.ended(&run, (&steps, &reply), spent, now() / 1000)).into_response())
+    Ok(Json(head.ended(&run, (steps.as_str(), &reply), spent, now() / 1000)).into_response())
 }
 
 /// The stream of a reply to a background task of a chat program, for which no method ran.

@@ -72,7 +72,7 @@ impl Events {
         events.push(self.of_text("response.content_part.done", index, &done));
         let done = json!({"output_index": index, "item": reply.item(&self.run)});
         events.push(self.event("response.output_item.done", &done));
-        let response = self.head.ended(&self.run, (&self.steps, reply), spent, ended);
+        let response = self.head.ended(&self.run, (self.steps.as_str(), reply), spent, ended);
         let kind = format!("response.{}", reply.status());
         events.push(self.event(&kind, &json!({"response": response})));
         events
