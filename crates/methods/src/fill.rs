@@ -139,7 +139,7 @@ pub async fn fill(
         let filled = rules::fill_withheld(root, answer);
         return Ok(filled.map_or(Filled::Withheld, Filled::Value));
     }
-    let by_rules = rules::fill(root, answer);
+    let by_rules = rules::fill(root, source.question, answer);
     let (by_rules, model) = match (by_rules, model) {
         (Ok(value), None) => return Ok(Filled::Value(value)),
         (Ok(value), Some(_)) if source.complaint.is_none() => return Ok(Filled::Value(value)),

@@ -2,6 +2,7 @@
 
 mod background;
 pub(crate) mod chat;
+mod cited;
 mod contract;
 mod cut;
 pub(crate) mod dify;
@@ -10,5 +11,6 @@ mod events;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+mod structured;
 pub(crate) mod vectors;
 mod words;

@@ -97,6 +97,8 @@ mod shared_models;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]
+mod structured;
+#[cfg(test)]
 mod syscalls;
 #[cfg(test)]
 mod tables;

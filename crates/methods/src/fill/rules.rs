@@ -35,7 +35,7 @@ pub(super) fn is_withheld(answer: &Answer) -> bool {
 ///
 /// # Errors
 /// The name of a field for which the answer gives no single value.
-pub(super) fn fill(root: &Value, answer: &Answer) -> Result<Value, String> {
+pub(super) fn fill(root: &Value, question: &str, answer: &Answer) -> Result<Value, String> {
     let fields = fields(root);
     if !are_simple(&fields) {
         let unknown = fields.iter().find(|field| field.part == Part::Unknown);
@@ -45,7 +45,7 @@ pub(super) fn fill(root: &Value, answer: &Answer) -> Result<Value, String> {
     for field in &fields {
         let Some(kind) = field.kind else { return Err(field.name.to_owned()) };
         let value = match field.part {
-            Part::Answer => taken(root, kind, answer),
+            Part::Answer => taken(root, kind, (question, answer)),
             part => own(root, part, kind, answer),
         };
         filled.insert(field.name.to_owned(), value.ok_or_else(|| field.name.to_owned())?);
@@ -103,15 +103,16 @@ fn allows_null(root: &Value, field: &Field<'_>) -> bool {
 }
 
 /// The answer as a value of a type; `None` if it does not give a single one.
-fn taken(root: &Value, kind: Type<'_>, answer: &Answer) -> Option<Value> {
+fn taken(root: &Value, kind: Type<'_>, (question, answer): (&str, &Answer)) -> Option<Value> {
     let text = plain_text(answer);
     let choices = kind.choices();
     if choices.is_empty() && kind.name() == "string" {
         return Some(json!(text));
     }
-    // A figure in a passage that only may answer is not the figure that was asked for.
+    // A passage that was found for the question says other things too.
+    let is_number = matches!(kind.name(), "number" | "integer") && asks_for_number(question);
     let is_possible = answer.quotes.as_ref().is_some_and(|it| it.grade == Grade::Possibly);
-    if is_possible {
+    if is_possible || (answer.written_by == WrittenBy::Quotation && !is_number) {
         return None;
     }
     if !choices.is_empty() {
@@ -134,6 +135,30 @@ fn taken(root: &Value, kind: Type<'_>, answer: &Answer) -> Option<Value> {
         },
         _ => None,
     }
+}
+
+/// Whether a question asks for a number or a year.
+fn asks_for_number(question: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "how many",
+        "how much",
+        "how long",
+        "how old",
+        "how far",
+        "how high",
+        "how tall",
+        "how deep",
+        "how heavy",
+        "number of",
+        "what year",
+        "which year",
+        "多少",
+        "几",
+        "哪年",
+        "哪一年",
+    ];
+    let question = question.to_lowercase();
+    WORDS.iter().any(|word| question.contains(word))
 }
 
 /// The answer's text without the numbers of citations.
@@ -314,10 +339,12 @@ mod tests {
     use super::super::samples::{answer, cited_answer};
     use super::*;
 
+    const QUESTION: &str = "Which is it?";
+
     fn filled(properties: &Value, text: &str) -> Result<Value, String> {
         let names: Vec<&String> = properties.as_object().unwrap().keys().collect();
         let root = json!({"type": "object", "properties": properties, "required": names});
-        fill(&root, &answer(text))
+        fill(&root, QUESTION, &answer(text))
     }
 
     #[test]
@@ -389,10 +416,10 @@ mod tests {
             "answer": "Oslo", "rationale": "By the guide.", "citations": [{"uri": "guide.md", "quote": "Oslo is the capital."}],
             "sources": ["guide.md"], "confidence": 1, "refused": false, "missing": [],
         });
-        assert_eq!(fill(&root, &cited_answer()), Ok(expected));
+        assert_eq!(fill(&root, QUESTION, &cited_answer()), Ok(expected));
         let words = json!({"type": "object", "properties": {"confidence": {"enum": ["HIGH", "LOW"], "type": "string"}, "quotes": list(&text)}});
         let expected = json!({"confidence": "HIGH", "quotes": ["Oslo is the capital."]});
-        assert_eq!(fill(&words, &cited_answer()), Ok(expected));
+        assert_eq!(fill(&words, QUESTION, &cited_answer()), Ok(expected));
     }
 
     #[test]
@@ -415,13 +442,19 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_of_a_passage_that_only_may_answer_is_not_taken() {
+    fn figures_of_passages_are_taken_only_if_the_question_asks_for_one() {
         let quotes = pikerag_knowledge::Quotes { grade: Grade::Possibly, absent: Vec::new() };
         let possible = Answer { quotes: Some(quotes), ..answer("It has 3 bolts.") };
-        let of = |kind: &str| {
-            fill(&json!({"type": "object", "properties": {"x": {"type": kind}}}), &possible)
+        let found = Answer { written_by: WrittenBy::Quotation, ..answer("It has 3 bolts.") };
+        let of = |kind: &str, question: &str, answer: &Answer| {
+            let root = json!({"type": "object", "properties": {"x": {"type": kind}}});
+            fill(&root, question, answer).map(|filled| filled["x"].clone())
         };
-        assert_eq!(of("integer"), Err("x".to_owned()));
-        assert_eq!(of("string"), Ok(json!({"x": "It has 3 bolts."})));
+        let unclear = Err("x".to_owned());
+        assert_eq!(of("integer", "How many bolts?", &possible), unclear);
+        assert_eq!(of("string", "How many bolts?", &possible), Ok(json!("It has 3 bolts.")));
+        assert_eq!(of("integer", "How many bolts?", &found), Ok(json!(3)));
+        assert_eq!(of("integer", "When was it built?", &found), unclear);
+        assert_eq!(of("boolean", "Has it bolts?", &found), unclear);
     }
 }
