@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 const [folder, url, question] = process.argv.slice(2);
 const require = createRequire(`${folder}/`);
 const { createOpenAI } = require("@ai-sdk/openai");
-const { generateText, streamText } = require("ai");
+const { generateObject, generateText, jsonSchema, streamText } = require("ai");
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const openai = createOpenAI({ baseURL: `${url}/v1`, apiKey: "none" });
@@ -40,6 +40,10 @@ for (const store of [true, false]) {
 const short = await generateText({ model, prompt: question, maxOutputTokens: 20 });
 assert.equal(short.finishReason, "length");
 assert.ok(short.text.length < whole.text.length);
+
+const schema = jsonSchema({ type: "object", properties: { count: { type: "integer" } }, required: ["count"], additionalProperties: false });
+const { object } = await generateObject({ model, schema, prompt: question });
+assert.equal(object.count, 20);
 
 const refused = generateText({ model: openai("no-such-model"), prompt: question, maxRetries: 0 });
 await assert.rejects(refused, (error) => error.statusCode === 404 && error.message.includes("no-such-model"));

@@ -82,6 +82,17 @@ def openai(url, _program):
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
 
 
+def count_of_repairs():
+    """The schema of an answer to QUESTION."""
+    from pydantic import BaseModel
+
+    class Count(BaseModel):
+        count: int
+        citations: list[str]
+
+    return Count
+
+
 def responses(url, _program):
     """OpenAI's Responses API: whole, as a stream, in a conversation, refused."""
     from openai import APIStatusError, OpenAI
@@ -115,6 +126,8 @@ def responses(url, _program):
     reference = {"type": "item_reference", "id": message.id}
     for more in ({"input": QUESTION, "previous_response_id": whole.id}, {"input": [user, *whole.output, user]}, {"input": [user, reference, user]}):
         assert client.responses.create(model="pikerag", **more).output_text == whole.output_text, more
+    parsed = client.responses.parse(model="pikerag", input=QUESTION, text_format=count_of_repairs()).output_parsed
+    assert parsed.count == 20, parsed
     part = {"extra_body": {"filter": ["folder=nowhere"]}}
     for refused in ({"background": True}, {"tool_choice": "required"}, {"top_logprobs": 2}, {"previous_response_id": "resp_none"}, {"extra_body": {"surprise": 1}}, part):
         try:
@@ -149,6 +162,8 @@ def openai_agents(url, _program):
         whole = await Runner.run(agent, QUESTION)
         again = Runner.run_streamed(agent, [*whole.to_input_list(), {"role": "user", "content": QUESTION}])
         kinds = [event.type async for event in again.stream_events()]
+        typed = await Runner.run(Agent(name="Typed", model=model, output_type=count_of_repairs()), QUESTION)
+        assert typed.final_output.count == 20, typed
         return whole, again, kinds
 
     set_tracing_disabled(True)

@@ -14,6 +14,7 @@ mod evaluations;
 mod export;
 mod feedback;
 mod files;
+mod fill;
 mod forecast;
 mod formats;
 mod graph;
@@ -66,6 +67,7 @@ pub use self::feedback::{
     revoke_verified, stale_verified, verified,
 };
 pub use self::files::{FileLine, FilesResponse, OnDisk, files};
+pub use self::fill::{FillRequest, FillResponse, can_fill, fill};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
 pub use self::formats::{FormatFacts, FormatLine, FormatsResponse, RefusedLine, ToolLine, formats};
 pub use self::graph::{

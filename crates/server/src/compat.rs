@@ -2,6 +2,7 @@
 
 mod background;
 pub(crate) mod chat;
+mod cited;
 mod contract;
 mod cut;
 pub(crate) mod dify;
@@ -11,5 +12,6 @@ pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
 pub(crate) mod responses_api;
+mod structured;
 pub(crate) mod vectors;
 mod words;

@@ -99,6 +99,8 @@ mod shared_models;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]
+mod structured;
+#[cfg(test)]
 mod syscalls;
 #[cfg(test)]
 mod tables;

@@ -179,6 +179,55 @@ fn a_conversation_goes_on_in_each_form() {
     }
 }
 
+/// A schema is filled from the checked answer, as an object or as the arguments of a function.
+#[test]
+fn an_object_is_filled_from_the_answer() {
+    let papers = place();
+    let serving = papers.serve(&["--offline"]);
+    let form = json!({
+        "type": "object", "properties": {"load": {"type": "string"}}, "required": ["load"],
+        "additionalProperties": false,
+    });
+    let format = json!({"type": "json_schema", "name": "Crane", "strict": true, "schema": form});
+    let wanted = json!({"input": QUESTION, "text": {"format": format}});
+    let (text, annotations) = answer_of(&respond(&serving, &wanted));
+    let object: Value = serde_json::from_str(&text).unwrap();
+    assert!(object["load"].as_str().unwrap().contains("forty tons"), "{object}");
+    assert_eq!(annotations[0]["start_index"], 0);
+    let events = streamed(&serving, &wanted);
+    assert_eq!(answer_of(&events.last().unwrap()["response"]).0, text);
+    // No document mentions it, and the schema allows no null.
+    let unknown = json!({"input": "What does the crane P-107 lift?", "text": {"format": format}});
+    let refused = respond(&serving, &unknown);
+    let part = &refused["output"].as_array().unwrap().last().unwrap()["content"][0];
+    assert_eq!(part["type"], "refusal");
+    assert!(part["refusal"].as_str().unwrap().contains("P-107"), "{part}");
+    let tools = json!([{"type": "function", "name": "Crane", "parameters": form}]);
+    let demanded = json!({
+        "input": QUESTION, "tools": tools, "tool_choice": {"type": "function", "name": "Crane"},
+    });
+    let response = respond(&serving, &demanded);
+    let call = response["output"].as_array().unwrap().last().unwrap();
+    assert_eq!((&call["type"], &call["name"]), (&json!("function_call"), &json!("Crane")));
+    let arguments: Value = serde_json::from_str(call["arguments"].as_str().unwrap()).unwrap();
+    assert!(arguments["load"].as_str().unwrap().contains("forty tons"), "{call}");
+    let events = streamed(&serving, &demanded);
+    let kind = "response.function_call_arguments.done";
+    let done = events.iter().find(|event| event["type"] == kind).unwrap();
+    assert_eq!((&done["name"], &done["arguments"]), (&call["name"], &call["arguments"]));
+    // The output of the function does not change the question that comes next.
+    let output =
+        json!({"type": "function_call_output", "call_id": call["call_id"], "output": "ok"});
+    let next = json!({"input": [{"role": "user", "content": QUESTION}, call, output]});
+    assert!(answer_of(&respond(&serving, &next)).0.contains("forty tons"));
+    let mut two = form.clone();
+    two["properties"]["port"] = json!({"type": "string"});
+    let format = json!({"type": "json_schema", "name": "Crane", "schema": two});
+    let body = json!({"model": "pikerag", "input": QUESTION, "text": {"format": format}});
+    let refused = serving.post(PATH, "", &body);
+    assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!("text.format")));
+}
+
 #[test]
 fn a_background_task_runs_no_method() {
     let papers = place();

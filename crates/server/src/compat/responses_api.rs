@@ -1,8 +1,10 @@
 //! Serves `/v1/responses` as OpenAI's Responses API, in one piece and as a stream. It stores no
 //! responses; the base keeps the runs behind them.
 
+mod content;
 mod earlier;
 mod events;
+mod form;
 mod input;
 mod reply;
 mod request;
@@ -12,21 +14,24 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use pikerag_engine::keys::now;
-use pikerag_engine::knowledge::{RunEvent, Spent};
+use pikerag_engine::knowledge::RunEvent;
 use pikerag_engine::narrate::Language;
 use serde_json::Value;
 
+use self::content::Reply;
 use self::earlier::conversation;
 use self::events::Events;
+use self::form::Form;
 use self::input::{check_question, items};
-use self::reply::{Head, Reply};
-use self::request::CreateResponse;
-use self::streaming::{Place, at_once, streamed};
+use self::reply::Head;
+use self::request::{CreateResponse, in_our_terms};
+use self::streaming::{at_once, streamed};
 use super::chat::{Asked, Served, asked_with, served};
+use super::structured;
 use super::words::line;
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Parts, Problem};
-use crate::streams::{Drafts, Underway, Wanted, answered, broken};
+use crate::streams::{Drafts, Underway, Wanted, answered};
 
 /// The name in place of a run's, if none ran.
 const BACKGROUND: &str = "background";
@@ -42,11 +47,16 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody<Value>,
 ) -> Result<Response, Problem> {
     let body = CreateResponse::read(body)?;
-    let at_most = body.most_tokens()?;
+    let (at_most, object) = (body.most_tokens()?, body.object()?);
     let items = items(&body.input)?;
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
     let messages = conversation(&session, &body, items).await?;
+    let (object, messages) = structured::read(object, messages).map_err(in_our_terms)?;
+    if let Some(object) = &object {
+        object.check(&session).map_err(in_our_terms)?;
+    }
     check_question(&messages)?;
+    let object = object.map(|object| (object, session.clone()));
     let head = Head::new(&body, now() / 1000);
     let wanted = body.wanted(method);
     let asked = asked_with(&app, (&caller, &session), wanted, &messages).await?;
@@ -57,29 +67,27 @@ pub(crate) async fn create(
             if body.streams() {
                 return Ok(background_stream(head, &reply));
             }
-            let whole = head.ended(BACKGROUND, ("", &reply), &Spent::default(), now() / 1000);
-            return Ok(Json(whole).into_response());
+            return Ok(Json(head.ended(BACKGROUND, "", &reply, now() / 1000)).into_response());
         }
     };
     let language = Language::of(&request.question);
     let drafts = if body.streams() { Drafts::Sent } else { Drafts::LeftOut };
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
+    let form = Form { app, base, at_most, object };
     if body.streams() {
-        return streamed(Place { app, base, language, at_most }, head, underway).await;
+        return streamed(form, language, head, underway).await;
     }
     let came = answered(*underway.end().await?, language)?;
-    let Some(answer) = &came.run.answer else { return Err(broken()) };
-    let reply = Reply::new(answer, at_most, |citation| app.permalink(&base, citation.chunk));
+    let reply = form.reply(&came.run).await?;
     let (run, steps) = (came.run.id.to_string(), steps(&came.events, language));
-    let spent = &came.run.cost.spent;
-    Ok(Json(head.ended(&run, (steps.as_str(), &reply), spent, now() / 1000)).into_response())
+    Ok(Json(head.ended(&run, &steps, &reply, now() / 1000)).into_response())
 }
 
 /// The stream of a reply to a background task of a chat program, for which no method ran.
 fn background_stream(head: Head, reply: &Reply) -> Response {
     let mut events = Events::new(head, BACKGROUND.to_owned());
     let mut all = events.begin();
-    all.extend(events.answer(reply, &Spent::default(), now() / 1000));
+    all.extend(events.answer(reply, now() / 1000));
     at_once(all)
 }
 

@@ -92,6 +92,7 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "no-weights": { title: "The weights of a model cannot be used", hint: "The operator of the server must download them again." },
     "unclear-run": { title: "Several runs start with this name", hint: "Enter the whole name." },
     "run-not-answered": { title: "The run has no answer" },
+    "schema-not-filled": { title: "The answer does not give the values of the schema", hint: "Allow null in its fields, or ask for fewer." },
     "prompt-missing": { title: "A later version of pikerag made this run", hint: "Update pikerag on the server." },
     "nothing-to-accept": { title: "The run has no answer to verify" },
     "no-author": { title: "Your name is missing", hint: "Enter your name and save again." },

@@ -92,6 +92,7 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "no-weights": { title: "模型的权重无法使用", hint: "请服务器管理员重新下载权重。" },
     "unclear-run": { title: "有多个运行以此开头", hint: "请输入完整的编号。" },
     "run-not-answered": { title: "此运行没有回答" },
+    "schema-not-filled": { title: "回答没有给出 JSON Schema 要求的值", hint: "请允许字段为 null，或减少字段。" },
     "prompt-missing": { title: "此运行由更新版本的 pikerag 生成", hint: "请更新服务器上的 pikerag。" },
     "nothing-to-accept": { title: "此运行没有可核实的回答" },
     "no-author": { title: "未填写核实人的姓名", hint: "请填写您的姓名后重新保存。" },

@@ -1,10 +1,10 @@
 //! Words a response as a stream: the steps and drafts as a summary of reasoning while they happen,
 //! then the checked answer as the text. The events are numbered from 0.
 
-use pikerag_engine::knowledge::Spent;
 use serde_json::{Map, Value, json};
 
-use super::reply::{Head, Reply, message_item, reasoning_item, summary, text_part};
+use super::content::{Content, Reply, part, reasoning_item, summary};
+use super::reply::Head;
 use crate::problem::Problem;
 
 /// The events of one response.
@@ -50,29 +50,18 @@ impl Events {
     }
 
     /// The last events of a response that has an answer; `ended` counts the seconds since 1970.
-    pub(super) fn answer(&mut self, reply: &Reply, spent: &Spent, ended: u64) -> Vec<Value> {
+    pub(super) fn answer(&mut self, reply: &Reply, ended: u64) -> Vec<Value> {
         let mut events = self.end_of_steps();
         let index = u64::from(!self.steps.is_empty());
-        let item = message_item(&self.run, "in_progress", Vec::new());
-        let added = json!({"output_index": index, "item": item});
+        let added = json!({"output_index": index, "item": reply.beginning(&self.run)});
         events.push(self.event("response.output_item.added", &added));
-        let added = json!({"part": text_part("", &[])});
-        events.push(self.of_text("response.content_part.added", index, &added));
-        if !reply.text.is_empty() {
-            let delta = json!({"delta": reply.text, "logprobs": []});
-            events.push(self.of_text("response.output_text.delta", index, &delta));
+        let place = json!({"item_id": reply.id(&self.run), "output_index": index});
+        for (kind, fields) in content_events(&reply.content) {
+            events.push(self.event(kind, &joined(&place, &fields)));
         }
-        for (number, annotation) in reply.annotations.iter().enumerate() {
-            let added = json!({"annotation_index": number, "annotation": annotation});
-            events.push(self.of_text("response.output_text.annotation.added", index, &added));
-        }
-        let done = json!({"text": reply.text, "logprobs": []});
-        events.push(self.of_text("response.output_text.done", index, &done));
-        let done = json!({"part": reply.part()});
-        events.push(self.of_text("response.content_part.done", index, &done));
         let done = json!({"output_index": index, "item": reply.item(&self.run)});
         events.push(self.event("response.output_item.done", &done));
-        let response = self.head.ended(&self.run, (self.steps.as_str(), reply), spent, ended);
+        let response = self.head.ended(&self.run, &self.steps, reply, ended);
         let kind = format!("response.{}", reply.status());
         events.push(self.event(&kind, &json!({"response": response})));
         events
@@ -108,16 +97,49 @@ impl Events {
         self.event(kind, &joined(&place, fields))
     }
 
-    /// An event of the text, which is the only part of its message.
-    fn of_text(&mut self, kind: &str, index: u64, fields: &Value) -> Value {
-        let place = json!({"item_id": format!("msg_{}", self.run), "output_index": index, "content_index": 0});
-        self.event(kind, &joined(&place, fields))
-    }
-
     fn event(&mut self, kind: &str, fields: &Value) -> Value {
         let head = json!({"type": kind, "sequence_number": self.number});
         self.number += 1;
         joined(&head, fields)
+    }
+}
+
+/// The events of an answer within its item. A message has one part; a call has none.
+fn content_events(content: &Content) -> Vec<(&'static str, Value)> {
+    let added = |empty: &Content| json!({"content_index": 0, "part": part(empty)});
+    let done = json!({"content_index": 0, "part": part(content)});
+    match content {
+        Content::Text { text, annotations } => {
+            let empty = Content::Text { text: String::new(), annotations: Vec::new() };
+            let mut events = vec![("response.content_part.added", added(&empty))];
+            if !text.is_empty() {
+                let delta = json!({"content_index": 0, "delta": text, "logprobs": []});
+                events.push(("response.output_text.delta", delta));
+            }
+            for (number, annotation) in annotations.iter().enumerate() {
+                let added = json!({
+                    "content_index": 0, "annotation_index": number, "annotation": annotation,
+                });
+                events.push(("response.output_text.annotation.added", added));
+            }
+            let whole = json!({"content_index": 0, "text": text, "logprobs": []});
+            events.push(("response.output_text.done", whole));
+            events.push(("response.content_part.done", done));
+            events
+        }
+        Content::Refusal(refusal) => vec![
+            ("response.content_part.added", added(&Content::Refusal(String::new()))),
+            ("response.refusal.delta", json!({"content_index": 0, "delta": refusal})),
+            ("response.refusal.done", json!({"content_index": 0, "refusal": refusal})),
+            ("response.content_part.done", done),
+        ],
+        Content::Call { name, arguments } => vec![
+            ("response.function_call_arguments.delta", json!({"delta": arguments})),
+            (
+                "response.function_call_arguments.done",
+                json!({"name": name, "arguments": arguments}),
+            ),
+        ],
     }
 }
 
@@ -154,9 +176,10 @@ mod tests {
         all.extend(stream.step("It searches.\n"));
         all.extend(stream.step(""));
         all.extend(stream.step("Draft, not checked yet: Os"));
-        let mut reply = Reply::plain("Oslo [1]".to_owned());
-        reply.annotations.push(json!({"type": "url_citation", "start_index": 5, "end_index": 8}));
-        all.extend(stream.answer(&reply, &Spent::default(), 9));
+        let link = json!({"type": "url_citation", "start_index": 5, "end_index": 8});
+        let text = Content::Text { text: "Oslo [1]".to_owned(), annotations: vec![link.clone()] };
+        let reply = Reply { content: text, ..Reply::plain(String::new()) };
+        all.extend(stream.answer(&reply, 9));
         let wanted = [
             "response.created",
             "response.in_progress",
@@ -185,7 +208,7 @@ mod tests {
             "output_index": 1, "content_index": 0, "delta": "Oslo [1]", "logprobs": [],
         });
         assert_eq!(all[11], delta);
-        assert_eq!(all[12]["annotation"], reply.annotations[0]);
+        assert_eq!(all[12]["annotation"], link);
         // The items that were sent are those of the whole response.
         let whole = &all[16]["response"]["output"];
         assert_eq!((&whole[0], &whole[1]), (&all[8]["item"], &all[15]["item"]));
@@ -195,7 +218,7 @@ mod tests {
     fn a_stream_without_steps_begins_with_the_answer() {
         let mut stream = events();
         let mut all = stream.begin();
-        all.extend(stream.answer(&Reply::plain(String::new()), &Spent::default(), 9));
+        all.extend(stream.answer(&Reply::plain(String::new()), 9));
         let wanted = [
             "response.created",
             "response.in_progress",
@@ -208,6 +231,45 @@ mod tests {
         ];
         assert_eq!(kinds(&all), wanted);
         assert_eq!(all[2]["output_index"], 0);
+    }
+
+    #[test]
+    fn objects_refusals_and_calls_have_events_of_their_own() {
+        let call = Content::Call { name: "City".to_owned(), arguments: "{}".to_owned() };
+        for (content, wanted, item) in [
+            (
+                Content::Refusal("Not found.".to_owned()),
+                vec![
+                    "response.content_part.added",
+                    "response.refusal.delta",
+                    "response.refusal.done",
+                    "response.content_part.done",
+                ],
+                json!({
+                    "id": "msg_abc", "type": "message", "role": "assistant", "status": "completed",
+                    "content": [{"type": "refusal", "refusal": "Not found."}],
+                }),
+            ),
+            (
+                call,
+                vec![
+                    "response.function_call_arguments.delta",
+                    "response.function_call_arguments.done",
+                ],
+                json!({
+                    "id": "fc_abc", "type": "function_call", "call_id": "call_abc", "name": "City",
+                    "arguments": "{}", "status": "completed",
+                }),
+            ),
+        ] {
+            let reply = Reply { content, ..Reply::plain(String::new()) };
+            let all = events().answer(&reply, 9);
+            let kinds = kinds(&all);
+            let (first, last) = ("response.output_item.added", "response.output_item.done");
+            assert_eq!(kinds, [&[first][..], &wanted, &[last, "response.completed"]].concat());
+            assert_eq!(all[all.len() - 2]["item"], item);
+            assert_eq!(all[1]["item_id"], item["id"]);
+        }
     }
 
     #[test]

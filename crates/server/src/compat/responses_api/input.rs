@@ -8,10 +8,9 @@ use crate::problem::Problem;
 
 /// Items that report earlier steps and calls of tools. They do not change the question, so they
 /// have no effect.
-const WITHOUT_EFFECT: [&str; 23] = [
+const WITHOUT_EFFECT: [&str; 22] = [
     "reasoning",
     "function_call",
-    "function_call_output",
     "custom_tool_call",
     "custom_tool_call_output",
     "file_search_call",
@@ -37,7 +36,7 @@ const WITHOUT_EFFECT: [&str; 23] = [
 /// An item of the input that is part of the conversation.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// A message with its text; its role is `user`, `assistant` or `system`.
+    /// A message; its role is `user`, `assistant`, `system`, or `tool` for the output of a function.
     Message(Message),
     /// The identifier of an item of an earlier response, and the path of the parameter.
     Reference { id: String, param: String },
@@ -85,6 +84,10 @@ fn item_of(item: &Value, param: &str) -> Result<Option<Item>, Problem> {
         (None | Some("item_reference"), None, Some(id)) => {
             Ok(Some(Item::Reference { id: id.to_owned(), param: format!("{param}.id") }))
         }
+        (Some("function_call_output"), ..) => {
+            let content = item.get("output").cloned().unwrap_or_default();
+            Ok(Some(Item::Message(Message { role: "tool".to_owned(), content })))
+        }
         (Some(kind), ..) if WITHOUT_EFFECT.contains(&kind) => Ok(None),
         (Some("message"), ..) => {
             Err(unsupported(&format!("{param}.role"), &Value::Null, "send `user` or `assistant`"))
@@ -128,7 +131,8 @@ fn text_of(content: &Value, param: &str) -> Result<String, Problem> {
 /// # Errors
 /// There is no message, or the last one is not of the role `user`.
 pub(super) fn check_question(messages: &[Message]) -> Result<(), Problem> {
-    let last = messages.iter().rfind(|message| message.role != "system");
+    let is_spoken = |message: &&Message| message.role == "user" || message.role == "assistant";
+    let last = messages.iter().rfind(is_spoken);
     let why = match last.map(|message| message.role.as_str()) {
         Some("user") => return Ok(()),
         Some(_) => "the last message of `input` is not of the role `user`",
@@ -175,6 +179,7 @@ mod tests {
             "system: Be short.",
             "user: Who built it?\nAnd when?",
             "assistant: Ilse.\nNo date.",
+            "tool: 7",
             "input[6].id = msg_2",
             "input[7].id = msg_3",
             "user: Where?",
@@ -212,7 +217,7 @@ mod tests {
             let message = |role: &&str| Message { role: (*role).to_owned(), content: json!("q") };
             check_question(&roles.iter().map(message).collect::<Vec<_>>()).is_ok()
         };
-        assert!(check(&["user"]) && check(&["assistant", "user", "system"]));
+        assert!(check(&["user"]) && check(&["assistant", "user", "system", "tool"]));
         assert!(!check(&[]) && !check(&["system"]) && !check(&["user", "assistant"]));
     }
 }

@@ -1,12 +1,11 @@
-//! Builds the objects of a reply: the response in each of its states, its items, its usage.
+//! Builds the response in each of its states.
 
 use axum::http::StatusCode;
-use pikerag_engine::knowledge::{Answer, Citation, Spent};
+use pikerag_engine::knowledge::Spent;
 use serde_json::{Map, Value, json};
 
+use super::content::{Reply, reasoning};
 use super::request::CreateResponse;
-use crate::compat::chat::shown;
-use crate::compat::cut::cut;
 use crate::compat::errors::Shape;
 use crate::problem::Problem;
 
@@ -63,13 +62,7 @@ impl Head {
     }
 
     /// The response with its answer; `ended` counts the seconds since 1970.
-    pub(super) fn ended(
-        &self,
-        run: &str,
-        (steps, reply): (&str, &Reply),
-        spent: &Spent,
-        ended: u64,
-    ) -> Value {
+    pub(super) fn ended(&self, run: &str, steps: &str, reply: &Reply, ended: u64) -> Value {
         let mut output = reasoning(run, steps);
         output.push(reply.item(run));
         let reason = reply.is_cut.then(|| json!({"reason": "max_output_tokens"}));
@@ -81,7 +74,7 @@ impl Head {
             [
                 ("completed_at", json!(completed)),
                 ("incomplete_details", json!(reason)),
-                ("usage", usage(spent)),
+                ("usage", usage(&reply.spent)),
             ],
         )
     }
@@ -117,33 +110,6 @@ fn named<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The item that reports the steps; none without steps.
-fn reasoning(run: &str, steps: &str) -> Vec<Value> {
-    match steps {
-        "" => Vec::new(),
-        steps => vec![reasoning_item(run, "completed", vec![summary(steps)])],
-    }
-}
-
-pub(super) fn reasoning_item(run: &str, status: &str, summary: Vec<Value>) -> Value {
-    json!({"id": format!("rs_{run}"), "type": "reasoning", "status": status, "summary": summary})
-}
-
-pub(super) fn summary(text: &str) -> Value {
-    json!({"type": "summary_text", "text": text})
-}
-
-pub(super) fn message_item(run: &str, status: &str, content: Vec<Value>) -> Value {
-    json!({
-        "id": format!("msg_{run}"), "type": "message", "role": "assistant", "status": status,
-        "content": content,
-    })
-}
-
-pub(super) fn text_part(text: &str, annotations: &[Value]) -> Value {
-    json!({"type": "output_text", "text": text, "annotations": annotations, "logprobs": []})
-}
-
 fn usage(spent: &Spent) -> Value {
     let usage = spent.usage();
     json!({
@@ -153,53 +119,6 @@ fn usage(spent: &Spent) -> Value {
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": usage.prompt_tokens + usage.completion_tokens,
     })
-}
-
-/// The checked answer, with a link for each citation.
-pub(super) struct Reply {
-    pub(super) text: String,
-    pub(super) annotations: Vec<Value>,
-    /// Whether the answer is longer than the request allows.
-    is_cut: bool,
-}
-
-impl Reply {
-    /// At most `at_most` tokens of an answer, and the citations in them.
-    pub(super) fn new(
-        answer: &Answer,
-        at_most: Option<u64>,
-        link: impl Fn(&Citation) -> String,
-    ) -> Self {
-        let whole = shown(answer);
-        let cut = at_most.and_then(|most| cut(&whole, most));
-        let is_cut = cut.is_some();
-        let (text, places) = cut.unwrap_or(whole);
-        let annotations = places.iter().map(|(citation, begins, ends)| {
-            json!({
-                "type": "url_citation", "url": link(citation), "title": citation.title,
-                "start_index": begins, "end_index": ends,
-            })
-        });
-        Self { annotations: annotations.collect(), text, is_cut }
-    }
-
-    /// A reply without citations.
-    pub(super) fn plain(text: String) -> Self {
-        Self { text, annotations: Vec::new(), is_cut: false }
-    }
-
-    /// The status of the response and of its message.
-    pub(super) fn status(&self) -> &'static str {
-        if self.is_cut { "incomplete" } else { "completed" }
-    }
-
-    pub(super) fn part(&self) -> Value {
-        text_part(&self.text, &self.annotations)
-    }
-
-    pub(super) fn item(&self, run: &str) -> Value {
-        message_item(run, self.status(), vec![self.part()])
-    }
 }
 
 /// The error of a response that fails after it has begun. OpenAI has a closed list of codes for it,
@@ -218,17 +137,21 @@ fn failure(problem: &Problem) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use pikerag_engine::knowledge::{Check, ChunkId, Context, Role, Span, Usage, WrittenBy};
+    use pikerag_engine::knowledge::{Check, ChunkId, Citation, Role, Span, Usage};
 
     use super::*;
+    use crate::compat::responses_api::content::Content;
     use crate::problem::Fault;
+
+    const TEXT: &str = "四十 tons [1]\n\nThe passage states it.";
 
     fn head() -> Head {
         let body = json!({"model": "pikerag/kar3", "input": "q", "metadata": {"from": "test"}});
         Head::new(&CreateResponse::read(body).unwrap(), 1_700_000_000)
     }
 
-    fn answer() -> Answer {
+    /// An answer of at most this many tokens, with a citation.
+    fn reply(at_most: Option<u64>) -> Reply {
         let quote = "The crane lifts forty tons.";
         let citation = Citation {
             number: 1,
@@ -244,30 +167,16 @@ mod tests {
             check: Check::Verified,
             replaced_by: None,
         };
-        Answer {
-            text: "四十 tons".to_owned(),
-            rationale: "The passage states it.".to_owned(),
-            refused: false,
-            missing: Vec::new(),
-            written_by: WrittenBy::Computation,
-            citations: vec![citation],
-            context: Context::default(),
-            quotes: None,
-            worked: None,
-        }
-    }
-
-    fn reply(at_most: Option<u64>) -> Reply {
-        Reply::new(&answer(), at_most, |citation| format!("http://pikerag/{}", citation.title))
+        let mut spent = Spent::default();
+        spent.add(Role::Answer, Usage { prompt_tokens: 40, completion_tokens: 2 });
+        spent.cached_tokens = 30;
+        let whole = (TEXT.to_owned(), vec![(citation, 8, 11)]);
+        Reply::cut(whole, at_most, spent, |citation| format!("http://pikerag/{}", citation.title))
     }
 
     #[test]
     fn a_whole_reply_has_all_fields() {
-        let mut spent = Spent::default();
-        spent.add(Role::Answer, Usage { prompt_tokens: 40, completion_tokens: 2 });
-        spent.cached_tokens = 30;
-        let whole = head().ended("abc", ("It searches.\n", &reply(None)), &spent, 1_700_000_009);
-        let text = "四十 tons [1]\n\nThe passage states it.";
+        let whole = head().ended("abc", "It searches.\n", &reply(None), 1_700_000_009);
         let wanted = json!({
             "id": "resp_abc", "object": "response", "created_at": 1_700_000_000,
             "model": "pikerag/kar3", "background": false, "store": false, "instructions": null,
@@ -284,7 +193,7 @@ mod tests {
                 {"id": "rs_abc", "type": "reasoning", "status": "completed",
                     "summary": [{"type": "summary_text", "text": "It searches.\n"}]},
                 {"id": "msg_abc", "type": "message", "role": "assistant", "status": "completed",
-                    "content": [{"type": "output_text", "text": text, "logprobs": [], "annotations": [
+                    "content": [{"type": "output_text", "text": TEXT, "logprobs": [], "annotations": [
                         {"type": "url_citation", "url": "http://pikerag/Crane", "title": "Crane",
                             "start_index": 8, "end_index": 11},
                     ]}]},
@@ -297,24 +206,24 @@ mod tests {
             },
         });
         assert_eq!(whole, wanted);
-        let mark: String = text.chars().skip(8).take(3).collect();
+        let mark: String = TEXT.chars().skip(8).take(3).collect();
         assert_eq!(mark, "[1]");
     }
 
     #[test]
     fn an_answer_that_is_too_long_is_cut_and_incomplete() {
-        let spent = Spent::default();
         let cut = reply(Some(4));
-        assert_eq!((cut.text.as_str(), cut.annotations.len()), ("四十 tons", 0));
-        let whole = head().ended("abc", ("", &cut), &spent, 7);
+        let text = Content::Text { text: "四十 tons".to_owned(), annotations: Vec::new() };
+        assert_eq!(cut.content, text);
+        let whole = head().ended("abc", "", &cut, 7);
         assert_eq!(whole["status"], "incomplete");
         assert_eq!(whole["incomplete_details"]["reason"], "max_output_tokens");
         assert_eq!(
             (&whole["completed_at"], &whole["output"][0]["status"]),
             (&Value::Null, &json!("incomplete"))
         );
-        let fitting = reply(Some(1000));
-        assert_eq!((fitting.status(), fitting.annotations.len()), ("completed", 1));
+        assert_eq!(reply(Some(1000)).content, reply(None).content);
+        assert_eq!(reply(Some(1000)).status(), "completed");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Reads the body of a request for a response. Each parameter is honoured, documented as without
 //! effect, or refused by name.
 
+use std::collections::BTreeMap;
+
 use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Filter, Level, TaskClass};
 use serde::Deserialize;
@@ -8,6 +10,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::compat::contract::{fewest_tokens, unknown, unsupported};
+use crate::compat::structured::Wanted;
 use crate::problem::Problem;
 
 /// The value of `include` that requests log-probabilities.
@@ -46,18 +49,19 @@ pub(crate) struct CreateResponse {
     #[serde(default)]
     #[schema(value_type = Option<u64>)]
     pub(super) max_output_tokens: Value,
-    /// The format of the answer: `{"format": {"type": "text"}}`. `verbosity` has no effect.
+    /// `format` is `text`, or the schema of an object that is filled from the answer. `verbosity`
+    /// has no effect.
     #[schema(value_type = Option<Object>)]
     pub(super) text: Option<Map<String, Value>>,
-    /// Tools, which are never called.
+    /// Tools. Only a function that `tool_choice` demands is called.
     #[schema(value_type = Option<Vec<Object>>)]
     pub(super) tools: Option<Vec<Value>>,
-    /// `auto` or `none`. Values that require a call are refused.
+    /// `auto`, `none`, or one function, whose arguments are filled from the answer.
     #[serde(default)]
     pub(super) tool_choice: Value,
-    /// Without effect, since no tool is called.
+    /// Without effect, since at most one call is made.
     pub(super) parallel_tool_calls: Option<bool>,
-    /// Without effect, since no tool is called.
+    /// Without effect, since at most one call is made.
     pub(super) max_tool_calls: Option<u64>,
     /// Without effect, except that log-probabilities are refused.
     include: Option<Vec<String>>,
@@ -135,6 +139,29 @@ impl CreateResponse {
         fewest_tokens(&[("max_output_tokens", &self.max_output_tokens)])
     }
 
+    /// The object to fill from the answer; `None` for a text.
+    ///
+    /// # Errors
+    /// The schema cannot be filled whatever the answer, or a choice of tools cannot be honoured.
+    pub(super) fn object(&self) -> Result<Option<Wanted>, Problem> {
+        let format = self.text.as_ref().and_then(|text| text.get("format"));
+        let mut fields = BTreeMap::from([
+            ("response_format".to_owned(), json!(format)),
+            ("tools".to_owned(), json!(self.tools)),
+            ("tool_choice".to_owned(), self.tool_choice.clone()),
+        ]);
+        let object = Wanted::take(&mut fields).map_err(in_our_terms)?;
+        if fields.contains_key("tool_choice") && !needs_no_call(&self.tool_choice) {
+            let hint =
+                "send `auto`, `none`, or one function, whose arguments are filled from the answer";
+            return Err(unsupported("tool_choice", &self.tool_choice, hint));
+        }
+        if let Some(format) = fields.get("response_format") {
+            check_format(format)?;
+        }
+        Ok(object)
+    }
+
     /// The request for a method, without its question.
     pub(super) fn wanted(&self, method: String) -> AskRequest {
         let filter = self.filter.clone().unwrap_or_default();
@@ -171,10 +198,6 @@ impl CreateResponse {
             let hint = "answers have no log probabilities: leave it out, or send 0";
             return Err(unsupported("top_logprobs", &json!(most), hint));
         }
-        if !needs_no_call(&self.tool_choice) {
-            let hint = "no tool is called: leave it out, or send `auto` or `none`";
-            return Err(unsupported("tool_choice", &self.tool_choice, hint));
-        }
         if !self.stream_options.is_null() && !self.streams() {
             let hint = "leave it out, or set `stream`";
             return Err(unsupported("stream_options", &self.stream_options, hint));
@@ -208,16 +231,25 @@ fn check_text(text: &Map<String, Value>) -> Result<(), Problem> {
     if let Some(name) = text.keys().find(|name| !matches!(name.as_str(), "format" | "verbosity")) {
         return Err(unknown(&format!("text.{name}")));
     }
-    check_format(text.get("format").unwrap_or(&Value::Null))
+    Ok(())
 }
 
-/// Accepts text alone.
+/// Accepts text; objects were taken before.
 fn check_format(format: &Value) -> Result<(), Problem> {
     if format.is_null() || format.get("type") == Some(&json!("text")) {
         return Ok(());
     }
-    let hint = "answers are text: leave it out, or send the type `text`";
+    let hint = "send the type `text`, `json_object` or `json_schema`";
     Err(unsupported("text.format", format, hint))
+}
+
+/// A problem about a field of chat completions, by its name in this protocol.
+pub(super) fn in_our_terms(problem: Problem) -> Problem {
+    match json!(problem).get("param").and_then(Value::as_str) {
+        Some("response_format") => problem.about("text.format"),
+        Some("messages") => problem.about("input"),
+        _ => problem,
+    }
 }
 
 /// The refusal of a body with a parameter that is missing, unknown or of another type.
@@ -244,7 +276,8 @@ mod tests {
     fn refused(more: &Value) -> Option<(String, Value)> {
         let mut body = json!({"model": "pikerag", "input": "q"});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let read = CreateResponse::read(body).and_then(|read| read.most_tokens());
+        let read = CreateResponse::read(body)
+            .and_then(|read| read.object().and_then(|_| read.most_tokens()));
         let problem = read.err()?;
         Some((problem.code().to_owned(), json!(problem)["param"].clone()))
     }
@@ -280,11 +313,12 @@ mod tests {
             (json!({"tool_choice": "required"}), "unsupported-value", "tool_choice"),
             (
                 json!({"tool_choice": {"type": "function", "name": "f"}}),
-                "unsupported-value",
+                "bad-request",
                 "tool_choice",
             ),
+            (json!({"text": {"format": {"type": "json_schema"}}}), "bad-request", "text.format"),
             (
-                json!({"text": {"format": {"type": "json_schema"}}}),
+                json!({"text": {"format": {"type": "json_schema", "schema": {"type": "array"}}}}),
                 "unsupported-value",
                 "text.format",
             ),
@@ -303,6 +337,27 @@ mod tests {
         assert_eq!(json!(missing)["param"], "model");
         let no_object = CreateResponse::read(json!("q")).err().unwrap();
         assert_eq!((no_object.code(), &json!(no_object)["param"]), ("bad-request", &Value::Null));
+    }
+
+    #[test]
+    fn formats_and_demanded_functions_ask_for_an_object() {
+        let schema = json!({"type": "object", "properties": {"load": {"type": "string"}}});
+        let tool = json!({"type": "function", "name": "Crane", "parameters": schema});
+        let format =
+            json!({"type": "json_schema", "name": "Crane", "schema": schema, "strict": true});
+        for (more, is_object) in [
+            (json!({}), false),
+            (json!({"text": {"format": {"type": "text"}}, "tools": [tool]}), false),
+            (json!({"text": {"format": format}}), true),
+            (json!({"text": {"format": {"type": "json_object"}}}), true),
+            (json!({"tools": [tool], "tool_choice": "required"}), true),
+            (json!({"tools": [tool], "tool_choice": {"type": "function", "name": "Crane"}}), true),
+        ] {
+            let mut body = more.clone();
+            body["model"] = json!("pikerag");
+            let object = CreateResponse::read(body).unwrap().object().unwrap();
+            assert_eq!(object.is_some(), is_object, "{more}");
+        }
     }
 
     #[test]

@@ -6,35 +6,25 @@ use std::convert::Infallible;
 use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use futures::stream;
-use pikerag_engine::AskResponse;
 use pikerag_engine::keys::now;
 use pikerag_engine::narrate::Language;
 use serde_json::Value;
 
+use super::content::Reply;
 use super::events::Events;
-use super::reply::{Head, Reply};
-use crate::app::App;
+use super::form::Form;
+use super::reply::Head;
 use crate::compat::words::{DraftWords, line};
 use crate::problem::Problem;
 use crate::streams::{Happened, Underway, answered, broken};
-
-/// The parts of a request that its answer depends on.
-pub(super) struct Place {
-    pub(super) app: App,
-    /// The name of the base.
-    pub(super) base: String,
-    /// The language of the question.
-    pub(super) language: Language,
-    /// The largest number of tokens of the answer.
-    pub(super) at_most: Option<u64>,
-}
 
 /// Streams a run from its beginning.
 ///
 /// # Errors
 /// The run is refused before it begins, so that the problem has an HTTP status.
 pub(super) async fn streamed(
-    place: Place,
+    form: Form,
+    language: Language,
     head: Head,
     mut underway: Underway,
 ) -> Result<Response, Problem> {
@@ -50,7 +40,8 @@ pub(super) async fn streamed(
     let mut events = Events::new(head, run);
     let waiting = events.begin().into();
     let draft = DraftWords::default();
-    let state = Streaming { place, events, draft, waiting, underway: Some(underway) };
+    let underway = Some(underway);
+    let state = Streaming { form, language, events, draft, waiting, underway };
     let events = stream::unfold(state, |mut state| async move {
         let event = state.next().await?;
         Some((Ok::<_, Infallible>(named(&event)), state))
@@ -71,7 +62,8 @@ fn named(event: &Value) -> Sse {
 }
 
 struct Streaming {
-    place: Place,
+    form: Form,
+    language: Language,
     events: Events,
     draft: DraftWords,
     /// The events to send before anything else.
@@ -85,7 +77,7 @@ impl Streaming {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }
-            let language = self.place.language;
+            let language = self.language;
             let happened = self.underway.as_mut()?.next().await;
             let events = match happened {
                 Some(Happened::Began(_) | Happened::Calls(_)) => continue,
@@ -103,7 +95,11 @@ impl Streaming {
                 }
                 Some(Happened::Ended(came)) => {
                     self.underway = None;
-                    self.last(came.and_then(|came| answered(*came, language)))
+                    let reply = match came.and_then(|came| answered(*came, language)) {
+                        Ok(came) => self.form.reply(&came.run).await,
+                        Err(problem) => Err(problem),
+                    };
+                    self.last(reply)
                 }
                 None => {
                     self.underway = None;
@@ -115,14 +111,10 @@ impl Streaming {
     }
 
     /// The last events of a stream.
-    fn last(&mut self, came: Result<AskResponse, Problem>) -> Vec<Value> {
-        let came = match came {
-            Ok(came) => came,
-            Err(problem) => return self.events.fail(&problem),
-        };
-        let Some(answer) = &came.run.answer else { return self.events.fail(&broken()) };
-        let Place { app, base, at_most, .. } = &self.place;
-        let reply = Reply::new(answer, *at_most, |citation| app.permalink(base, citation.chunk));
-        self.events.answer(&reply, &came.run.cost.spent, now() / 1000)
+    fn last(&mut self, reply: Result<Reply, Problem>) -> Vec<Value> {
+        match reply {
+            Ok(reply) => self.events.answer(&reply, now() / 1000),
+            Err(problem) => self.events.fail(&problem),
+        }
     }
 }
