@@ -248,7 +248,8 @@ impl Filled {
 
     /// The name of the function that is called, and its arguments as JSON.
     pub(crate) fn call(&self) -> Option<(&str, &str)> {
-        Some((&self.function.as_ref()?.name, self.object()?))
+        let function = self.function.as_ref()?;
+        Some((function.name.as_str(), self.object()?))
     }
 
     /// The message of a chat completion; `run` names the call of a function.
