@@ -28,6 +28,8 @@ PACKAGES = {
     "openai-agents": ["openai-agents==0.24.0"],
     # Its packages are those of npm.
     "ai-sdk": [],
+    "instructor": ["instructor==1.17.0"],
+    "pydantic-ai": ["pydantic-ai-slim[openai]==2.68.0"],
     "ollama": ["ollama==0.6.3"],
     "langchain": ["langchain-core==1.7.2", "langchain-openai==1.7.3"],
     "llamaindex": ["llama-index-core==0.14.25"],
@@ -79,6 +81,10 @@ def openai(url, _program):
         raise AssertionError("a method that does not exist answered")
     except APIStatusError as error:
         assert error.status_code == 404 and error.code == "model_not_found", error
+    form = {"type": "object", "properties": {"repairs": {"type": "integer"}}, "required": ["repairs"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "Repairs", "schema": form}}
+    filled = client.chat.completions.create(model="pikerag", messages=messages, response_format=wanted).choices[0].message
+    assert json.loads(filled.content) == {"repairs": 20}, filled
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
 
 
@@ -179,6 +185,76 @@ def ai_sdk(url, _program):
     ran = subprocess.run(["node", ROOT / "bench/ai_sdk.mjs", folder, url, QUESTION], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout.strip()
+def asked(url):
+    """The questions of all kept runs."""
+    import urllib.request
+
+    runs = json.load(urllib.request.urlopen(f"{url}/api/v1/bases/default/runs"))
+    return [run["question"]["text"] for run in runs]
+
+
+def instructor(url, _program):
+    import instructor as package
+    from instructor.core import InstructorRetryException
+    from openai import OpenAI
+    from pydantic import BaseModel, field_validator
+
+    class Repairs(BaseModel):
+        repairs: int
+        citations: list[str]
+
+    class Refusing(Repairs):
+        @field_validator("repairs")
+        @classmethod
+        def refused(cls, value):
+            raise ValueError("never right")
+
+    modes = [package.Mode.TOOLS, package.Mode.JSON, package.Mode.JSON_SCHEMA, package.Mode.MD_JSON]
+    for mode in modes:
+        client = package.from_openai(OpenAI(base_url=f"{url}/v1", api_key="none"), mode=mode)
+        wanted = {"model": "pikerag", "messages": [{"role": "user", "content": QUESTION}]}
+        repairs = client.chat.completions.create(response_model=Repairs, **wanted)
+        assert repairs.repairs == 20 and len(repairs.citations) == 20, (mode, repairs)
+        try:
+            client.chat.completions.create(response_model=Refusing, max_retries=2, **wanted)
+            raise AssertionError(f"{mode}: refused values were accepted")
+        except InstructorRetryException:
+            pass
+    errors = [text for text in asked(url) if "rror" in text]
+    assert not errors, errors
+    return f"{len(modes)} modes"
+
+
+def pydantic_ai(url, _program):
+    from pydantic import BaseModel
+    from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput
+    from pydantic_ai.exceptions import UnexpectedModelBehavior
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    class Repairs(BaseModel):
+        repairs: int
+        citations: list[str]
+
+    model = OpenAIChatModel("pikerag", provider=OpenAIProvider(base_url=f"{url}/v1", api_key="none"))
+    outputs = [Repairs, NativeOutput(Repairs), PromptedOutput(Repairs), int]
+    for output in outputs:
+        repairs = Agent(model, output_type=output).run_sync(QUESTION).output
+        assert getattr(repairs, "repairs", repairs) == 20, (output, repairs)
+        refusing = Agent(model, output_type=output, retries=2)
+
+        @refusing.output_validator
+        def refused(value):
+            raise ModelRetry("never right")
+
+        try:
+            refusing.run_sync(QUESTION)
+            raise AssertionError(f"{output}: refused values were accepted")
+        except UnexpectedModelBehavior:
+            pass
+    others = [text for text in asked(url) if "never right" in text]
+    assert not others, others
+    return f"{len(outputs)} kinds of output"
 
 
 def ollama(url, _program):
@@ -318,7 +394,7 @@ def schemathesis(url, _program):
     return next(line.strip() for line in ran.stdout.splitlines() if " generated, " in line)
 
 
-CHECKS = {"openai": openai, "responses": responses, "openai-agents": openai_agents, "ai-sdk": ai_sdk, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "schemathesis": schemathesis}
+CHECKS = {"openai": openai, "responses": responses, "openai-agents": openai_agents, "ai-sdk": ai_sdk, "instructor": instructor, "pydantic-ai": pydantic_ai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "schemathesis": schemathesis}
 
 
 def environment(cache, name):

@@ -33,18 +33,19 @@ pub(super) fn without_retries(
 /// The number of messages before the last complaint and its values, and the complaint.
 fn retried(messages: &[Message], is_function: bool) -> Option<(usize, String)> {
     let results = messages.iter().rev().take_while(|message| message.role == "tool").count();
-    let n_complaints = if 0 < results { results } else { 1 };
-    let first = messages.len().checked_sub(n_complaints)?;
+    let first = messages.len().checked_sub(results.max(1))?;
     let complaint = messages.get(first)?.text();
     let is_complaint = match results {
         0 => messages.get(first)?.role == "user" && is_worded_as_complaint(&complaint),
         _ => is_function,
     };
     let before = messages.get(..first).filter(|_| is_complaint)?;
-    let length = match before.last() {
-        Some(last) if last.role == "assistant" => first - 1,
-        _ => first,
-    };
+    // Pydantic AI explains its complaint in a system message before it.
+    let is_instruction = |message: &&Message| message.role == "system";
+    let instructions = before.iter().rev().take_while(is_instruction).count();
+    let reply = first.checked_sub(instructions + 1);
+    let is_reply = |at: &usize| before.get(*at).is_some_and(|it| it.role == "assistant");
+    let length = reply.filter(is_reply).unwrap_or(first);
     // There must be a question before it.
     let has_question = before.iter().take(length).any(|message| message.role == "user");
     has_question.then_some((length, complaint))
@@ -92,6 +93,9 @@ mod tests {
         for complaint in by_user {
             let (texts, found) = left(&[QUESTION, VALUES, ("user", complaint)], false);
             assert_eq!((texts, found.as_deref()), (vec![QUESTION.1.to_owned()], Some(complaint)));
+            let explained = ("system", "The application says so in a note.");
+            let (texts, _) = left(&[QUESTION, VALUES, explained, ("user", complaint)], false);
+            assert_eq!(texts, [QUESTION.1]);
             // A stream's values are not repeated.
             let (texts, _) = left(&[QUESTION, ("user", complaint)], false);
             assert_eq!(texts, [QUESTION.1]);
