@@ -31,6 +31,8 @@ use self::arguments::read;
 pub(crate) use self::cancelling::{Running, cancellable};
 use self::links::Links;
 use self::long::LongCalls;
+pub(crate) use self::long::{KEPT, MOST, MOST_OF_CALLER};
+pub(crate) use self::passages::MOST_CHARACTERS;
 use self::reports::Reports;
 use self::result::ToolResult;
 use crate::api::look::no_such;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, Task};
@@ -14,13 +15,13 @@ use super::reports::Reports;
 use crate::app::Caller;
 
 /// The most tasks at a time, those with a result included.
-const MOST: usize = 256;
+pub(crate) const MOST: usize = 256;
 /// The most of them that belong to one caller.
-const MOST_OF_CALLER: usize = 32;
-/// The longest time that a task runs, and that its result is kept, in milliseconds.
-const KEPT: u64 = 3_600_000;
-/// The time between two requests for a task that clients should keep, in milliseconds.
-const POLLED: u64 = 2_000;
+pub(crate) const MOST_OF_CALLER: usize = 32;
+/// The longest time that a task runs, and that its result is kept.
+pub(crate) const KEPT: Duration = Duration::from_hours(1);
+/// The time between two requests for a task that clients should keep.
+const POLLED: Duration = Duration::from_secs(2);
 
 /// The calls that have become tasks.
 #[derive(Clone, Default)]
@@ -45,7 +46,9 @@ impl LongCalls {
         if MOST <= callers.len() || MOST_OF_CALLER <= of_caller {
             return Err(work);
         }
-        let options = TaskOptions::new().with_ttl_ms(KEPT).with_poll_interval_ms(POLLED);
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let options = TaskOptions::new().with_ttl_ms(millis(KEPT));
+        let options = options.with_poll_interval_ms(millis(POLLED));
         let reports = Arc::clone(reports);
         let task = self.tasks.spawn(options, move |context| -> TaskFuture {
             reports.follow(context.clone());

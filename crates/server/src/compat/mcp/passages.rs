@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pikerag_engine::knowledge::{Chunk, ChunkId, Source};
 
 /// The most characters of a text; a longer document is read around the passage.
-const MOST_CHARACTERS: usize = 20_000;
+pub(crate) const MOST_CHARACTERS: usize = 20_000;
 
 /// A range of the passages of a document as one text.
 pub(super) struct Surroundings {
