@@ -250,8 +250,10 @@ def mcp(url, program):
                 await use(client, counts, "http")
             async with Client(stdio_client(stdio)) as client:
                 await use(client, counts, "file:")
-            async with Client(f"{slow_url}/mcp") as client:
-                steps = await wait(client, slow_url)
+            # The version with sessions cancels by a notification, the next one by closing the stream.
+            for mode in ("legacy", "auto"):
+                async with Client(f"{slow_url}/mcp", mode=mode) as client:
+                    steps = await wait(client, slow_url)
         except ImportError:
             from mcp import ClientSession
             from mcp.client.stdio import stdio_client
