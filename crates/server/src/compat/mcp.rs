@@ -55,13 +55,13 @@ pub(crate) struct Mcp {
     long: LongCalls,
 }
 
-/// The service over HTTP, without sessions, so that a broken connection stops its request.
+/// The service over HTTP, without sessions, so that a broken connection stops its request. When the
+/// server stops, running calls finish like other requests.
 pub(crate) fn over_http(app: App) -> StreamableHttpService<Mcp, NeverSessionManager> {
     let mut config = StreamableHttpServerConfig::default();
     config.legacy_session_mode = false;
     // A call without notifications is answered as JSON, another one as a stream.
     config.json_response = true;
-    config.cancellation_token = app.stopping.clone();
     // The server's own guard has checked host and origin before.
     config.allowed_hosts = Vec::new();
     config.allowed_origins = Vec::new();
