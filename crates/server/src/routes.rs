@@ -169,6 +169,7 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let mcp = Router::new()
         .route_service("/mcp", mcp::over_http(Arc::clone(&app)))
+        .route_layer(from_fn_with_state(mcp::Running::default(), mcp::cancellable))
         .route_layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let page = page::routes().route_layer(from_fn_with_state((Arc::clone(&app), None), guard));
     routes

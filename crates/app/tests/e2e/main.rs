@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod administered;
 #[cfg(test)]
+mod assistants;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod chinese;

@@ -339,6 +339,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
             ("search", json!({"query": "crane", "filter": filter})),
             ("list_sources", json!({"filter": filter})),
             ("get_chunk", json!({"chunk": chunk})),
+            ("fetch", json!({"id": chunk})),
             ("graph_neighbours", json!({"of": chunk})),
             ("graph_neighbours", json!({"of": "docs/shut/crane.md"})),
         ] {
