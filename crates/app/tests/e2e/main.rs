@@ -56,6 +56,8 @@ mod limits;
 #[cfg(test)]
 mod local_model;
 #[cfg(test)]
+mod made_bases;
+#[cfg(test)]
 mod manners;
 #[cfg(test)]
 mod methods;

@@ -63,8 +63,8 @@ pub(crate) async fn rename(
     Parts(base): Parts<String>,
     JsonBody(BaseName { name }): JsonBody<BaseName>,
 ) -> Result<Json<BaseLine>, Problem> {
-    app.for_all(&caller)?;
     app.base(&caller, &base)?;
+    app.for_all(&caller)?;
     let own = Arc::clone(&app);
     to_the_end(&app, async move { renamed(&own, &base, name).await }).await.map(Json)
 }
@@ -88,8 +88,8 @@ pub(crate) async fn delete(
     Parts(base): Parts<String>,
     Query(Confirmed { confirm }): Query<Confirmed>,
 ) -> Result<StatusCode, Problem> {
-    app.for_all(&caller)?;
     app.base(&caller, &base)?;
+    app.for_all(&caller)?;
     if confirm.as_deref() != Some(base.as_str()) {
         return Err(Problem::new(400, "not-confirmed", Fault::Caller)
             .saying(format!("the deletion of `{base}` is not confirmed"))
