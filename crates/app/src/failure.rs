@@ -51,7 +51,9 @@ impl InWords for Failure {
                 format!(
                     "there is no base `{name}` in `server.bases`, and none was made with this name; the base of `base` is named `{usual}`"
                 ),
-                format!("`server.bases` 中没有知识库 `{name}`，也没有创建过此名称的知识库；`base` 的知识库名为 `{usual}`"),
+                format!(
+                    "`server.bases` 中没有知识库 `{name}`，也没有创建过此名称的知识库；`base` 的知识库名为 `{usual}`"
+                ),
             ),
             Self::NoCollector => {
                 Words::new("the collector of traces cannot be used", "跟踪收集器无法使用")

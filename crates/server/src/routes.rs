@@ -97,7 +97,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(tags::drop_pair))
         .routes(routes!(look::feedback))
         .routes(routes!(look::revoke))
-        .routes(routes!(texts::insert));
+        .routes(routes!(texts::insert))
+        .routes(routes!(reading::edit));
     let admin = OpenApiRouter::new()
         .routes(routes!(graph::export))
         .routes(routes!(configured::settings))

@@ -22,6 +22,8 @@ mod disks;
 #[cfg(test)]
 mod editions;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod embedders;
 #[cfg(test)]
 mod eval;
