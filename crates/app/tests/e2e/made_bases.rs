@@ -122,7 +122,9 @@ fn bases_are_made_renamed_and_deleted_and_survive_a_restart() {
 #[test]
 fn other_bases_and_unconfirmed_deletions_are_refused() {
     let place = Place::new();
-    place.write("pikerag.toml", "[server]\nbases = { other = \"other\" }\nbases_limit = 2\n");
+    let settings =
+        "[server]\nbases = { other = \"other\" }\nbases_limit = 2\naudit = \"audit.jsonl\"\n";
+    place.write("pikerag.toml", settings);
     let serving = place.serve(&["--offline"]);
     for (name, code) in [
         ("", "bad-base-name"),
@@ -148,6 +150,20 @@ fn other_bases_and_unconfirmed_deletions_are_refused() {
         assert_eq!(refusal(&reply), (400, "not-confirmed".to_owned()), "{query}");
     }
     assert_eq!(names(&serving), ["default", "law", "other", "tea"]);
+    assert_eq!(rename(&serving, "tea", "oil").status, 200);
+    // The audit log names the bases that were made and renamed.
+    let log = place.read("audit.jsonl");
+    let noted = log.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let part = |name: &str| Some(line.get(name)?.as_str()?.replace(BASES, "…"));
+        Some(format!("{} {} {}", part("method")?, part("path")?, part("location")?))
+    });
+    let noted: Vec<String> = noted.collect();
+    assert_eq!(
+        noted,
+        ["POST … …/law", "POST … …/tea", "PATCH …/law …/law", "PATCH …/tea …/oil"],
+        "{log}"
+    );
 }
 
 /// A key that names a base never opens another one.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode, header};
 use axum::{Extension, Json};
 use pikerag_engine::keys::{Keys, now};
 use pikerag_engine::knowledge::error_chain;
@@ -46,11 +46,16 @@ pub(crate) async fn make(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     JsonBody(BaseName { name }): JsonBody<BaseName>,
-) -> Result<(StatusCode, Json<BaseLine>), Problem> {
+) -> Result<(StatusCode, [(HeaderName, String); 1], Json<BaseLine>), Problem> {
     app.for_all(&caller)?;
     let own = Arc::clone(&app);
     let line = to_the_end(&app, async move { made(&own, name).await }).await?;
-    Ok((StatusCode::CREATED, Json(line)))
+    Ok((StatusCode::CREATED, located(&line), Json(line)))
+}
+
+/// Where the base is now; the audit log records it.
+fn located(BaseLine { name, .. }: &BaseLine) -> [(HeaderName, String); 1] {
+    [(header::LOCATION, format!("/api/v1/bases/{name}"))]
 }
 
 /// Renames a base that was made over REST or on the page. Running questions continue. While a job
@@ -62,11 +67,12 @@ pub(crate) async fn rename(
     Extension(caller): Extension<Caller>,
     Parts(base): Parts<String>,
     JsonBody(BaseName { name }): JsonBody<BaseName>,
-) -> Result<Json<BaseLine>, Problem> {
+) -> Result<([(HeaderName, String); 1], Json<BaseLine>), Problem> {
     app.base(&caller, &base)?;
     app.for_all(&caller)?;
     let own = Arc::clone(&app);
-    to_the_end(&app, async move { renamed(&own, &base, name).await }).await.map(Json)
+    let line = to_the_end(&app, async move { renamed(&own, &base, name).await }).await?;
+    Ok((located(&line), Json(line)))
 }
 
 /// The confirmation of a deletion.
