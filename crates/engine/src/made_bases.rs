@@ -32,9 +32,15 @@ const BASE: &str = "base";
 const NEW: &str = "new";
 /// The end of the name of a folder whose files are being removed.
 const REMOVED: &str = "removed";
-/// The ignore file of the folder: an indexing of a folder above must not read the documents of
-/// these bases.
-const IGNORE: (&str, &str) = (".pikeragignore", "# The documents of other bases.\n*\n");
+/// The ignore file of a base's own folder: an indexing of a folder above must not read the
+/// documents of this base.
+const IGNORE: (&str, &str) = (".pikeragignore", "# The documents of another base.\n*\n");
+/// Everything that the folder of a base contains. A folder with other entries is not ours.
+const ENTRIES: [&str; 5] = [NAME, NEW_NAME, BASE, "base.uploads", IGNORE.0];
+/// The file with a name that is being written.
+const NEW_NAME: &str = "name.new";
+/// The hexadecimal digits at the end of the name of a folder.
+const DIGITS: usize = 8;
 
 /// The bases that were made over REST or the page. A clone is the same folder.
 #[derive(Clone, Debug)]
@@ -57,7 +63,7 @@ impl MadeBases {
     /// same name, the first folder by name counts.
     pub fn all(&self) -> BTreeMap<String, PathBuf> {
         let mut all: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for own in self.folders(|name| !name.contains('.')) {
+        for own in self.folders(is_own) {
             let name = match fs::read_to_string(own.join(NAME)) {
                 Ok(name) => name.trim().to_owned(),
                 Err(error) => {
@@ -81,15 +87,12 @@ impl MadeBases {
     /// A folder or a file cannot be written.
     pub fn make(&self, name: &str) -> io::Result<PathBuf> {
         fs::create_dir_all(&self.folder)?;
-        let ignore = self.folder.join(IGNORE.0);
-        if !ignore.exists() {
-            fs::write(ignore, IGNORE.1)?;
-        }
         let own = self.folder.join(format!("{name}-{}", random()?));
         let new = own.with_extension(NEW);
         let base = new.join(BASE);
         fs::create_dir_all(&base)?;
         fs::create_dir_all(Uploads::beside(&base).folder())?;
+        fs::write(new.join(IGNORE.0), IGNORE.1)?;
         write(&new, name)?;
         fs::rename(&new, &own)?;
         sync(&self.folder)?;
@@ -125,10 +128,10 @@ impl MadeBases {
     /// bases. A server calls it when it starts.
     pub fn finish_removals(&self) {
         let is_left = |name: &str| {
-            let end = Path::new(name).extension().and_then(|end| end.to_str());
-            end.is_some_and(|end| [NEW, REMOVED].contains(&end))
+            let parts = name.rsplit_once('.');
+            parts.is_some_and(|(own, end)| is_own(own) && [NEW, REMOVED].contains(&end))
         };
-        for left in self.folders(is_left) {
+        for left in self.folders(is_left).into_iter().filter(|left| has_only_ours(left)) {
             if let Err(error) = fs::remove_dir_all(&left) {
                 warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
             }
@@ -166,6 +169,21 @@ impl MadeBases {
     }
 }
 
+/// Whether [`MadeBases::make`] could have given this name to a folder: `law-1f0c44a2`.
+fn is_own(folder: &str) -> bool {
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    folder.rsplit_once('-').is_some_and(|(name, digits)| {
+        is_base_name(name) && digits.len() == DIGITS && digits.chars().all(is_digit)
+    })
+}
+
+/// Whether a folder contains nothing but the parts of a base, so that it may be removed.
+fn has_only_ours(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let mut entries = entries.map(|entry| entry.ok()?.file_name().into_string().ok());
+    entries.all(|name| name.is_some_and(|name| ENTRIES.contains(&name.as_str())))
+}
+
 /// Makes an empty base in the folder of a session that [`MadeBases::make`] returned. It names its
 /// files as they are uploaded, so that no name contains the folder.
 ///
@@ -192,7 +210,7 @@ pub async fn begin_base(session: &Session) -> Result<()> {
 
 /// Writes the name of a base, completely or not at all.
 fn write(own: &Path, name: &str) -> io::Result<()> {
-    let (place, beside) = (own.join(NAME), own.join("name.new"));
+    let (place, beside) = (own.join(NAME), own.join(NEW_NAME));
     let mut file = File::create(&beside)?;
     writeln!(file, "{name}")?;
     file.sync_all()?;
@@ -207,9 +225,9 @@ fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Eight random hexadecimal digits, so that no folder is used twice.
+/// Random hexadecimal digits, so that no folder is used twice.
 fn random() -> io::Result<String> {
-    let mut bytes = [0; 4];
+    let mut bytes = [0; DIGITS / 2];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -260,8 +278,7 @@ mod tests {
         assert!(!law.parent().unwrap().exists());
         bases.remove(&tea).unwrap();
         bases.remove(&again).unwrap();
-        let left: Vec<_> = fs::read_dir(&bases.folder).unwrap().flatten().collect();
-        assert_eq!(left.len(), 1, "only the ignore file is left: {left:?}");
+        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), 0, "no file is left");
     }
 
     #[test]
@@ -275,10 +292,22 @@ mod tests {
             assert_eq!(names(&bases), ["law"], "{}", left.display());
         }
         bases.finish_removals();
-        let mut left: Vec<_> =
-            fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, [IGNORE.0.into(), own.file_name().unwrap().to_owned()]);
+        let left: Vec<_> =
+            fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [own]);
+    }
+
+    #[test]
+    fn folders_of_others_with_similar_names_are_left_alone() {
+        let (_place, bases) = made();
+        let others = ["law.new", "notes-12345678.removed", "tea-1.new", "oil-ABCDEF01.removed"];
+        for name in others {
+            let folder = bases.folder.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("notes.md"), "x").unwrap();
+        }
+        bases.finish_removals();
+        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), others.len());
     }
 
     #[test]
@@ -289,7 +318,7 @@ mod tests {
         fs::create_dir_all(&elsewhere).unwrap();
         assert!(bases.remove(&elsewhere).is_err() && elsewhere.exists());
         assert!(bases.rename(&elsewhere, "x").is_err());
-        let twice = bases.folder.join("zzz-1");
+        let twice = bases.folder.join("zzz-00000001");
         fs::create_dir_all(&twice).unwrap();
         for name in ["law", "../x", "default", ""] {
             write(&twice, name).unwrap();

@@ -31,7 +31,7 @@ impl Document {
         // The last difference first, so that the places of the others stay.
         for (place, new) in differences(old, new).into_iter().rev() {
             let place = span.start + place.start..span.start + place.end;
-            let (old, new) = edited.with_context(place, new)?;
+            let (old, new) = edited.with_context(&place, new)?;
             if old.trim() == new.trim() {
                 continue;
             }
@@ -43,8 +43,8 @@ impl Document {
     }
 
     /// The old and the new text at a place, with the context that makes the old one unique.
-    fn with_context(&self, place: Range<usize>, new: &str) -> Result<(String, String), Misfit> {
-        let bounds = self.bounds(&place).ok_or(Misfit::Across)?;
+    fn with_context(&self, place: &Range<usize>, new: &str) -> Result<(String, String), Misfit> {
+        let bounds = self.bounds(place).ok_or(Misfit::Across)?;
         let text = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let mut around = place.clone();
         loop {
