@@ -16,7 +16,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use pikerag_store::Base;
 use tracing::warn;
 
 use crate::engine::Session;
@@ -201,7 +200,7 @@ fn has_only_ours(folder: &Path) -> bool {
 /// # }
 /// ```
 pub async fn begin_base(session: &Session) -> Result<()> {
-    let base: Base = session.base_or_create().await?;
+    let base = session.base_or_create().await?;
     let uploads = Uploads::beside(session.folder());
     let name = uploads.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default();
     base.keep_root(&format!("../{name}")).await?;

@@ -53,8 +53,11 @@ impl Document {
             let is_widest = wider == around;
             around = wider;
             let old = text(around.clone());
-            let times = self.text.matches(old.trim()).count();
-            if times == 1 && !old.trim().is_empty() {
+            let times = match old.trim() {
+                "" => 0,
+                old => self.text.matches(old).count(),
+            };
+            if times == 1 {
                 let new =
                     [text(around.start..place.start), new, text(place.end..around.end)].concat();
                 return Ok((old.trim().to_owned(), new.trim().to_owned()));
