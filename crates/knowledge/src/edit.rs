@@ -31,7 +31,7 @@ impl Document {
         // The last difference first, so that the places of the others stay.
         for (place, new) in differences(old, new).into_iter().rev() {
             let place = span.start + place.start..span.start + place.end;
-            let (old, new) = edited.with_context(&place, new)?;
+            let (old, new) = edited.with_context(&place, new, &self.text)?;
             if old.trim() == new.trim() {
                 continue;
             }
@@ -42,8 +42,14 @@ impl Document {
         Ok(corrections)
     }
 
-    /// The old and the new text at a place, with the context that makes the old one unique.
-    fn with_context(&self, place: &Range<usize>, new: &str) -> Result<(String, String), Misfit> {
+    /// The old and the new text at a place, with the context that makes the old one unique, also in
+    /// the `earlier` text: so each correction can be taken back alone.
+    fn with_context(
+        &self,
+        place: &Range<usize>,
+        new: &str,
+        earlier: &str,
+    ) -> Result<(String, String), Misfit> {
         let bounds = self.bounds(place).ok_or(Misfit::Across)?;
         let text = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let mut around = place.clone();
@@ -55,7 +61,7 @@ impl Document {
             let old = text(around.clone());
             let times = match old.trim() {
                 "" => 0,
-                old => self.text.matches(old).count(),
+                old => self.text.matches(old).count().max(earlier.matches(old).count()),
             };
             if times == 1 {
                 let new =
@@ -229,7 +235,12 @@ mod tests {
     #[test]
     fn edits_of_several_paragraphs_are_made_one_by_one() {
         let wanted = TEXT.replace("red", "blue");
-        assert_eq!(edits(&wanted).unwrap().len(), 2);
+        let corrections = edits(&wanted).unwrap();
+        assert_eq!(corrections.len(), 2);
+        // Each can be taken back alone.
+        for correction in &corrections {
+            document().correct(correction).unwrap();
+        }
         let joined = TEXT.replacen("red.\nThe", "red, the", 1);
         assert_eq!(edits(&joined), Err(Misfit::Across));
         assert_eq!(edits(TEXT), Ok(Vec::new()));
