@@ -24,6 +24,8 @@ mod disks;
 #[cfg(test)]
 mod editions;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod embedders;
 #[cfg(test)]
 mod eval;
@@ -57,6 +59,8 @@ mod levels;
 mod limits;
 #[cfg(test)]
 mod local_model;
+#[cfg(test)]
+mod made_bases;
 #[cfg(test)]
 mod manners;
 #[cfg(test)]

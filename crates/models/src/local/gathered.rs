@@ -12,14 +12,14 @@ const FEW: usize = 8;
 /// The largest number of requests in a batch.
 const MOST: usize = 32;
 
-/// Batches that are embedded at a time, one for each processor: more requests then wait, and
-/// gather.
-static BATCHES: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)));
-
 /// The requests that wait for the next batch of one model.
-#[derive(Clone, Default)]
-pub(super) struct Gathered(Arc<Mutex<Vec<Waiting>>>);
+#[derive(Clone)]
+pub(super) struct Gathered {
+    waiting: Arc<Mutex<Vec<Waiting>>>,
+    /// Places of batches that are embedded at a time, one for each processor: more requests wait,
+    /// and gather.
+    places: Arc<Semaphore>,
+}
 
 struct Waiting {
     texts: Vec<String>,
