@@ -190,8 +190,8 @@ def openai_agents(url, _program):
 
 
 def ai_sdk(url, _program):
-    folder = pathlib.Path(sys.executable).parent.parent
-    ran = subprocess.run(["node", ROOT / "bench/ai_sdk.mjs", folder, url, QUESTION], capture_output=True, text=True)
+    command = ["node", ROOT / "bench/ai_sdk.mjs", os.environ["NODE_FOLDER"], url, QUESTION]
+    ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout.strip()
 def asked(url):
