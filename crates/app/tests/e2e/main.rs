@@ -103,9 +103,9 @@ mod serving;
 #[cfg(test)]
 mod shared_models;
 #[cfg(test)]
-mod stub_workload;
-#[cfg(test)]
 mod structured;
+#[cfg(test)]
+mod stub_workload;
 #[cfg(test)]
 mod syscalls;
 #[cfg(test)]
