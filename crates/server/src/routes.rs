@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use pikerag_engine::keys::Scope;
 use serde_json::json;
@@ -19,6 +20,7 @@ use crate::api::{
     passages, reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
+use crate::compat::errors::reshaped;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
@@ -74,7 +76,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(dify::retrieval))
         .routes(routes!(vectors::embeddings))
         .routes(routes!(vectors::rerank))
-        .routes(routes!(counters::metrics));
+        .routes(routes!(counters::metrics))
+        .routes(routes!(openai::model));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))
@@ -176,13 +179,17 @@ pub(crate) fn router(app: App) -> Router {
         .layer(DefaultBodyLimit::max(app.live().settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
         .layer(from_fn(busy(Arc::clone(&app))))
+        // Outside all others, because each of them may refuse a request.
+        .layer(from_fn(reshaped))
         .with_state(app)
 }
 
-async fn nowhere() -> Problem {
-    Problem::new(404, "no-such-route", Fault::Caller)
-        .saying("this route does not exist")
-        .hint("GET /openapi.json describes all routes")
+async fn nowhere(uri: Uri) -> Problem {
+    let hint = match uri.path() {
+        "/v1/completions" => "completions of a prompt are not served: POST /v1/chat/completions",
+        _ => "GET /openapi.json describes all routes",
+    };
+    Problem::new(404, "no-such-route", Fault::Caller).saying("this route does not exist").hint(hint)
 }
 
 fn describe(document: &mut OpenApi) {
