@@ -10,5 +10,6 @@ mod events;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+pub(crate) mod rerank;
 pub(crate) mod vectors;
 mod words;
