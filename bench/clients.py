@@ -47,20 +47,31 @@ def openai(url, _program):
     assert message.content.startswith("20 [1]"), message.content
     first = message.annotations[0].url_citation
     assert first.url.startswith("http") and message.content[first.start_index : first.end_index] == "[1]", first
-    text, thoughts, sources, usage = "", "", 0, None
+    assert client.models.retrieve("pikerag/kar3").id == "pikerag/kar3"
+    text, thoughts, sources, annotations, usage = "", "", 0, [], None
     options = {"include_usage": True}
     for chunk in client.chat.completions.create(model="pikerag", messages=messages, stream=True, stream_options=options):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             text += choice.delta.content or ""
             thoughts += getattr(choice.delta, "reasoning_content", None) or ""
+            annotations += getattr(choice.delta, "annotations", None) or []
         sources += "event" in (chunk.model_extra or {})
     assert text == message.content and "quantitative" in thoughts and sources == 20 and usage is not None, (text, thoughts, sources)
+    assert [one["url_citation"]["url"] for one in annotations] == [one.url_citation.url for one in message.annotations], annotations
+    short = client.chat.completions.create(model="pikerag", messages=messages, max_tokens=20).choices[0]
+    assert short.finish_reason == "length" and text.startswith(short.message.content) and len(short.message.annotations) < 20, short
+    for refused in ({"n": 2}, {"stop": ["x"]}, {"logprobs": True}, {"tool_choice": "required"}, {"extra_body": {"filtre": ["folder=x"]}}):
+        try:
+            client.chat.completions.create(model="pikerag", messages=messages, **refused)
+            raise AssertionError(f"{refused} was ignored")
+        except APIStatusError as error:
+            assert error.status_code == 400 and error.param in [*refused, "filtre"], error
     try:
         client.chat.completions.create(model="pikerag/no-such", messages=messages)
         raise AssertionError("a method that does not exist answered")
     except APIStatusError as error:
-        assert error.status_code == 400 and error.code == "no-such-method", error
+        assert error.status_code == 404 and error.code == "model_not_found", error
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
 
 

@@ -64,6 +64,8 @@ mod models;
 #[cfg(test)]
 mod observed;
 #[cfg(test)]
+mod openai;
+#[cfg(test)]
 mod paths;
 #[cfg(test)]
 mod protocols;

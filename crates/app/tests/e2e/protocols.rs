@@ -184,11 +184,25 @@ fn the_embedder_and_the_reranker_are_served() {
     assert_eq!((plain["data"][1]["index"].clone(), vector), (json!(1), 384));
     let packed = embed(json!({"encoding_format": "base64", "input": "a crane"})).json();
     assert_eq!(packed["data"][0]["embedding"].as_str().unwrap().len(), 384 * 4 * 4 / 3);
-    for wrong in [json!({"input": []}), json!({"input": [""]}), json!({"input": 7})] {
-        assert_eq!(embed(wrong).status, 400);
+    assert_eq!(embed(json!({"dimensions": 384, "user": "ada"})).status, 200);
+    for (param, wrong) in [
+        ("input", json!({"input": []})),
+        ("input", json!({"input": [""]})),
+        ("input", json!({"input": 7})),
+        ("input", json!({"input": [[1, 2]]})),
+        ("dimensions", json!({"dimensions": 16})),
+        ("encoding_format", json!({"encoding_format": "int8"})),
+        ("input_type", json!({"input_type": "query"})),
+    ] {
+        let reply = embed(wrong);
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)));
     }
+    let tokens = embed(json!({"input": [[1, 2]]})).json()["error"]["message"].clone();
+    assert!(tokens.as_str().unwrap().contains("check_embedding_ctx_length"), "{tokens}");
+    assert_eq!(embed(json!({"model": "text-embedding-3-small"})).status, 404);
     let none = serving.post("/rerank", "", &json!({"query": "crane", "documents": ["a"]}));
-    assert_eq!((none.status, none.json()["code"].clone()), (409, json!("no-reranker")));
+    let code = none.json()["error"]["code"].clone();
+    assert_eq!((none.status, code), (409, json!("no-reranker")));
     drop(serving);
     place.write(
         "pikerag.toml",

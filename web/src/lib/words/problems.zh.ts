@@ -142,6 +142,8 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "response-forgotten": { title: "因文档被彻底删除，响应已不存在", hint: "请重新发送请求。" },
     "response-lost": { title: "响应已丢失", hint: "请重新发送请求。" },
     "no-caller": { title: "服务器无法识别请求者", hint: "请重新加载页面。" },
+    "unknown-field": { title: "请求含有未知字段", hint: "请改正字段名，或删去该字段。" },
+    "unsupported-value": { title: "请求要求了不支持的功能", hint: "请修改或删去该字段。" },
     "no-json": { title: "服务器需要 JSON", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
     "run-broken": { title: "运行没有结果就结束了", hint: "请查看服务器日志。" },
   },
