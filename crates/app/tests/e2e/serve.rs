@@ -59,6 +59,11 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
         "chat" => {
             json!({"model": "pikerag", "stream": false, "messages": [{"role": "user", "content": "Who built the crane?"}]})
         }
+        "generate" => {
+            json!({"model": "pikerag", "stream": false, "prompt": "Who built the crane?"})
+        }
+        "show" | "pull" if !path.starts_with("/api/v1") => json!({"model": "pikerag"}),
+        "embed" => json!({"model": "pikerag", "input": "crane"}),
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
         "sql" => json!({"statement": "SELECT 1"}),
         "fork" => json!({"at": 1, "change": {"text": "x"}}),
@@ -106,6 +111,7 @@ fn every_route_requires_a_key_of_its_scope() {
             .replace("{class}", "machine")
             .replace("{id}", "0000000000000000")
             .replace("{model}", "pikerag")
+            .replace("{digest}", "sha256:0")
             .replace("{*file}", "sent.md")
             .replace("{file}", "sent.md");
         let query = match filled.rsplit('/').next().unwrap() {
@@ -150,7 +156,9 @@ fn every_route_requires_a_key_of_its_scope() {
         }
         let reply = send(Some(&elsewhere));
         let is_of_base = path.contains("{base}")
-            || ["completions", "chat", "retrieval"].iter().any(|end| path.ends_with(end));
+            || ["completions", "chat", "generate", "embed", "api/show", "api/pull", "retrieval"]
+                .iter()
+                .any(|end| path.ends_with(end));
         if is_of_base {
             assert_eq!(reply.status, 404, "{}", describe(&reply));
         }
@@ -216,6 +224,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
             "/api/v1/bases/default/ask",
             "/v1/chat/completions",
             "/api/chat",
+            "/api/generate",
             "/api/v1/bases/default/search",
             "/retrieval",
         ] {
@@ -224,6 +233,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
                 "/v1/chat/completions" | "/api/chat" => {
                     json!({"model": "pikerag", "messages": conversation})
                 }
+                "/api/generate" => json!({"model": "pikerag", "prompt": question}),
                 "/retrieval" => json!({"query": question}),
                 path if path.ends_with("search") => json!({"query": question, "k": 100}),
                 _ => json!({ "question": question }),
