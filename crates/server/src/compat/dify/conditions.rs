@@ -190,7 +190,7 @@ fn is_date(text: &str) -> bool {
 /// A time in seconds as an ISO 8601 date, folded. A smaller number may be a year.
 fn date_of(seconds: &str) -> Option<String> {
     const FIRST: i64 = 100_000_000;
-    let seconds = seconds.parse().ok().filter(|seconds| FIRST <= *seconds)?;
+    let seconds = seconds.parse::<i64>().ok().filter(|seconds| FIRST <= *seconds)?;
     Some(folded(&Timestamp::from_second(seconds).ok()?.to_string()))
 }
 

@@ -222,7 +222,9 @@ impl Progress {
                     None => continue,
                 },
                 Some(Happened::Draft(piece)) => self.draft.next(&piece, self.language),
-                Some(Happened::Ended(came)) => return self.ended(answered(*came?, self.language)?),
+                Some(Happened::Ended(came)) => {
+                    return self.ended(&answered(*came?, self.language)?);
+                }
                 None => return Err(broken()),
             };
             if !words.is_empty() {
@@ -231,7 +233,7 @@ impl Progress {
         }
     }
 
-    fn ended(&self, came: AskResponse) -> Result<Step, Problem> {
+    fn ended(&self, came: &AskResponse) -> Result<Step, Problem> {
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let usage = came.run.cost.spent.usage();
         let whole = shown(answer);
