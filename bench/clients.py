@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+import urllib.request
 import venv
 
 HERE = pathlib.Path(__file__).resolve()
@@ -35,10 +37,15 @@ PACKAGES = {
     "llamaindex": ["llama-index-core==0.14.25"],
     "mcp": ["mcp==2.3.0"],
     "mcp-previous": ["mcp<2"],
+    # Its packages are `NODE_PACKAGES`.
+    "mcp-typescript": [],
     # Without the packages that its middleware does not use, which are most of them.
     "openwebui": ["--no-deps", "-r", str(ROOT / "bench/openwebui.txt")],
     "schemathesis": ["schemathesis==4.32.5"],
 }
+
+# The packages of npm.
+NODE_PACKAGES = {"mcp-typescript": ["@modelcontextprotocol/sdk@1"]}
 
 
 def openai(url, _program):
@@ -201,37 +208,136 @@ def llamaindex(url, _program):
     return f"{len(nodes)} nodes"
 
 
+@contextlib.contextmanager
+def slow_server(program, seconds):
+    """The address of a server over the example whose model refuses each request, and takes this long for it."""
+    import http.server
+
+    class Model(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            time.sleep(seconds)
+            body = json.dumps({"error": {"message": "refused"}}).encode()
+            self.send_response(400)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    model = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    model.daemon_threads = True
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    place = pathlib.Path(os.environ["PLACE"])
+    settings = place / "slow.toml"
+    chat = f'[chat]\nbase_url = "http://127.0.0.1:{model.server_port}/v1"\nmodel = "slow"\napi_key = "none"\n'
+    settings.write_text((place / "pikerag.toml").read_text() + "\n" + chat)
+    run = [program, "--config", settings, "--base", os.environ["BASE"], "serve", "--port", "0"]
+    server = subprocess.Popen(run, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield server.stdout.readline().split("listening on ")[1].split(";")[0]
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+        model.shutdown()
+
+
+def check_cancelled(url):
+    """The latest run was cancelled."""
+    for _ in range(100):
+        runs = json.load(urllib.request.urlopen(f"{url}/api/v1/bases/default/runs?limit=1"))
+        if runs[0]["state"] != "running":
+            break
+        time.sleep(0.1)
+    assert runs[0]["state"] == "cancelled", runs
+
+
 def mcp(url, program):
     import asyncio
 
     from mcp import StdioServerParameters
 
-    async def use(session, counts):
-        listed = await session.list_tools()
-        tools = {tool.name for tool in listed.tools}
-        assert tools == {"ask", "search", "get_chunk", "list_sources", "graph_neighbours"}, tools
-        answer = await session.call_tool("ask", {"question": QUESTION})
-        structured = field(answer, "structured_content", "structuredContent")
-        assert structured["answer"] == "20" and len(structured["citations"]) == 20, structured
-        texts = [block.text for block in answer.content if block.type == "text"]
-        assert json.loads(texts[0]) == structured
-        links = [block for block in answer.content if block.type == "resource_link"]
-        assert links and str(links[0].uri).startswith("http"), answer.content
-        found = field(await session.call_tool("search", {"query": FACT, "k": 3}), "structured_content", "structuredContent")
-        chunk = await session.call_tool("get_chunk", {"chunk": found["hits"][0]["chunk"]})
-        assert "text" in field(chunk, "structured_content", "structuredContent")
-        sources = await session.call_tool("list_sources", {})
-        assert field(sources, "structured_content", "structuredContent")["left"] == 0
-        around = await session.call_tool("graph_neighbours", {"of": found["hits"][0]["chunk"]})
-        assert field(around, "structured_content", "structuredContent")["nodes"]
-        wrong = await session.call_tool("ask", {"question": "???"})
-        assert field(wrong, "is_error", "isError"), wrong
-        counts.append(len(tools))
-
     def field(value, *names):
         return next(getattr(value, name) for name in names if hasattr(value, name))
 
-    async def everything():
+    def structured(result):
+        return field(result, "structured_content", "structuredContent")
+
+    def is_error(result):
+        return field(result, "is_error", "isError")
+
+    async def use(session, counts, scheme):
+        listed = await session.list_tools()
+        tools = {tool.name for tool in listed.tools}
+        assert tools == {"ask", "search", "fetch", "get_chunk", "list_sources", "graph_neighbours"}, tools
+        steps = []
+
+        async def progress(number, _total, message):
+            steps.append((number, message))
+
+        answer = await session.call_tool("ask", {"question": QUESTION}, progress_callback=progress)
+        assert structured(answer)["answer"] == "20" and len(structured(answer)["citations"]) == 20, answer
+        numbers = [number for number, _ in steps]
+        assert 1 < len(steps) and numbers == sorted(set(numbers)), steps
+        assert any("quantitative" in message for _, message in steps), steps
+        texts = [block.text for block in answer.content if block.type == "text"]
+        assert json.loads(texts[0]) == structured(answer)
+        links = [block for block in answer.content if block.type == "resource_link"]
+        assert links and str(links[0].uri).startswith(scheme), answer.content
+        found = await session.call_tool("search", {"query": FACT, "k": 3})
+        # ChatGPT's form of `search` and `fetch`: one block of text.
+        assert len(found.content) == 1 and json.loads(found.content[0].text) == structured(found), found
+        found = structured(found)
+        first = found["results"][0]
+        assert set(first) == {"id", "title", "url"} and first["url"].startswith(scheme), found
+        fetched = await session.call_tool("fetch", {"id": first["id"]})
+        assert len(fetched.content) == 1 and json.loads(fetched.content[0].text) == structured(fetched), fetched
+        assert {"id", "title", "text", "url", "metadata"} == set(structured(fetched)), fetched
+        assert found["hits"][0]["text"] in structured(fetched)["text"], fetched
+        chunk = await session.call_tool("get_chunk", {"chunk": found["hits"][0]["chunk"]})
+        assert "text" in structured(chunk)
+        sources = await session.call_tool("list_sources", {})
+        assert structured(sources)["left"] == 0
+        around = await session.call_tool("graph_neighbours", {"of": found["hits"][0]["chunk"]})
+        assert structured(around)["nodes"]
+        wrong = await session.call_tool("ask", {"question": "???"})
+        assert is_error(wrong), wrong
+        misspelt = await session.call_tool("search", {"query": FACT, "filters": ["folder=none"]})
+        assert is_error(misspelt) and "unknown argument `filters`" in misspelt.content[0].text, misspelt
+        counts.append(len(tools))
+
+    async def wait(session, url):
+        """A call is reported while its model works, and stops when it is cancelled."""
+        steps = []
+        reported = asyncio.Event()
+
+        async def progress(number, _total, message):
+            steps.append(message)
+            if message.startswith("Still working"):
+                reported.set()
+
+        slow = {"question": FACT, "method": "naive-rag"}
+        refused = await session.call_tool("ask", slow, progress_callback=progress)
+        assert is_error(refused) and reported.is_set(), (refused, steps)
+        reported.clear()
+        # The previous version sends no notification by itself.
+        number = getattr(session, "_request_id", None)
+        call = asyncio.create_task(session.call_tool("ask", slow, progress_callback=progress))
+        await asyncio.wait_for(reported.wait(), 60)
+        if number is not None:
+            from mcp import types
+
+            cancelled = types.CancelledNotification(params=types.CancelledNotificationParams(requestId=number))
+            await session.send_notification(types.ClientNotification(cancelled))
+        call.cancel()
+        await asyncio.wait([call])
+        await asyncio.to_thread(check_cancelled, url)
+        return len(steps)
+
+    async def everything(slow_url):
         counts = []
         stdio = StdioServerParameters(command=program, args=["--offline", "--base", os.environ["BASE"], "mcp"], env=dict(os.environ), cwd=os.environ["PLACE"])
         try:
@@ -239,9 +345,13 @@ def mcp(url, program):
             from mcp.client.stdio import stdio_client
 
             async with Client(f"{url}/mcp") as client:
-                await use(client, counts)
+                await use(client, counts, "http")
             async with Client(stdio_client(stdio)) as client:
-                await use(client, counts)
+                await use(client, counts, "file:")
+            # The version with sessions cancels by a notification, the next one by closing the stream.
+            for mode in ("legacy", "auto"):
+                async with Client(f"{slow_url}/mcp", mode=mode) as client:
+                    steps = await wait(client, slow_url)
         except ImportError:
             from mcp import ClientSession
             from mcp.client.stdio import stdio_client
@@ -250,17 +360,32 @@ def mcp(url, program):
             async with streamablehttp_client(f"{url}/mcp") as (read, write, _):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, counts)
+                    await use(session, counts, "http")
             async with stdio_client(stdio) as (read, write):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, counts)
-        return counts
+                    await use(session, counts, "file:")
+            async with streamablehttp_client(f"{slow_url}/mcp") as (read, write, _):
+                async with ClientSession(read, write) as session:
+                    await session.initialize()
+                    steps = await wait(session, slow_url)
+        return counts, steps
 
     from importlib.metadata import version
 
-    counts = asyncio.run(everything())
-    return f"mcp {version('mcp')}: {counts[0]} tools over HTTP, {counts[1]} over standard streams"
+    with slow_server(program, 15) as slow_url:
+        counts, steps = asyncio.run(everything(slow_url))
+    return f"mcp {version('mcp')}: {counts[0]} tools over HTTP, {counts[1]} over standard streams; {steps} reports while the model works"
+
+
+def mcp_typescript(url, program):
+    """The client of many assistants: it waits for 60 seconds, or as long as reports come."""
+    with slow_server(program, 25) as slow_url:
+        command = ["node", ROOT / "bench/mcp_client.mjs", os.environ["NODE_FOLDER"], url, slow_url, QUESTION, FACT]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        check_cancelled(slow_url)
+    return ran.stdout.strip()
 
 
 def openwebui(_url, program):
@@ -273,8 +398,6 @@ def openwebui(_url, program):
 
 def schemathesis(url, _program):
     """Sends requests that the document allows and others: no reply is an error of the server, and each fits the document."""
-    import urllib.request
-
     def get(route, body=None):
         data = json.dumps(body).encode() if body else None
         request = urllib.request.Request(f"{url}/api/v1/bases/default/{route}", data, {"content-type": "application/json"})
@@ -301,7 +424,7 @@ def schemathesis(url, _program):
     return next(line.strip() for line in ran.stdout.splitlines() if " generated, " in line)
 
 
-CHECKS = {"openai": openai, "ollama": ollama, "litellm": litellm, "cohere": cohere, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "schemathesis": schemathesis}
+CHECKS = {"openai": openai, "ollama": ollama, "litellm": litellm, "cohere": cohere, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "mcp-typescript": mcp_typescript, "openwebui": openwebui, "schemathesis": schemathesis}
 
 
 def environment(cache, name):
@@ -309,13 +432,17 @@ def environment(cache, name):
     folder = cache / name
     python = folder / "bin/python"
     done = folder / "done"
-    wanted = "\n".join(PACKAGES[name])
+    wanted = "\n".join(PACKAGES[name] + NODE_PACKAGES.get(name, []))
     if done.exists() and done.read_text() == wanted:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    if subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
+    if PACKAGES[name] and subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
         return None
+    if node := NODE_PACKAGES.get(name):
+        npm = shutil.which("npm")
+        if npm is None or subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, *node]).returncode:
+            return None
     done.write_text(wanted)
     return python
 
@@ -411,6 +538,7 @@ def main():
                     absent.append(name)
                     print(f"{name}: packages are not available", flush=True)
                     continue
+                variables["NODE_FOLDER"] = str(cache / name)
                 command = [python, HERE, "--program", program, "--check", name, "--url", url]
                 ran = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=180)
                 print(f"{name}: {ran.stdout.strip() if ran.returncode == 0 else 'FAILED'}", flush=True)

@@ -42,7 +42,7 @@ const listed = {
 const answers = {
   "GET /health": { status: "ok", version: "0.1.0" },
   "GET /ready": { status: "ok", version: "0.1.0" },
-  "GET /api/v1/bases": [{ name: "default" }, { name: "law" }],
+  "GET /api/v1/bases": [{ name: "default" }, { name: "law", made: true }],
   "GET /api/v1/bases/default": status,
   "GET /api/v1/bases/default/settings": configured,
   "POST /api/v1/bases/default/doctor": findings,
@@ -62,7 +62,7 @@ async function looks(browser) {
   for (const [screen, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     for (const [colorScheme, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
       const page = await open(browser, `${url}#/settings/default`, { viewport, colorScheme, locale });
-      for (const part of ["models", "health", "budget", "keys", "page"]) {
+      for (const part of ["models", "bases", "health", "budget", "keys", "page"]) {
         await page.goto(`${url}#/settings/default/${part}`);
         await page.locator("main h1").waitFor();
         await settled(page);
@@ -191,6 +191,72 @@ async function chooses(browser) {
   assert.equal(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }).includes("sk-typed")), false);
   close();
   await page.context().close();
+}
+
+/** Makes, renames and deletes a base with the keyboard, on a telephone; the deletion needs the name. */
+async function basesAreManaged(browser) {
+  const names = ["law"];
+  const sent = [];
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/bases": () => [{ name: "default" }, ...names.map((name) => ({ name, made: true }))],
+    "POST /api/v1/bases": async (request, response) => {
+      const body = await bodyOf(request);
+      if (names.includes(body.name)) {
+        return sendProblem(response, 409, "base-exists");
+      }
+      names.push(body.name);
+      return { ...body, made: true };
+    },
+    "PATCH /api/v1/bases/law": async (request) => {
+      const body = await bodyOf(request);
+      names[0] = body.name;
+      return { ...body, made: true };
+    },
+    "DELETE /api/v1/bases/statutes": (request, response) => {
+      sent.push(new URL(request.url, url).searchParams.get("confirm"));
+      names.shift();
+      response.writeHead(204);
+      response.end();
+    },
+    "GET /api/v1/bases/law/settings": configured,
+    "GET /api/v1/bases/statutes/settings": configured,
+  });
+  const page = await open(browser, `${url}#/settings/law/bases`, { viewport: PHONE });
+  await page.getByText("from the settings").waitFor();
+  assert.equal(await page.getByRole("button", { name: /^(Rename|Delete)/ }).count(), 2, "the default base has none");
+  await page.getByLabel("Name", { exact: true }).fill("law");
+  await page.keyboard.press("Enter");
+  await page.getByText("A base already exists").waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("tea");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Delete: tea" }).waitFor();
+
+  await page.evaluate(() => localStorage.setItem("pikerag.held/law", '["a.md"]'));
+  await page.getByRole("button", { name: "Rename: law" }).click();
+  await page.getByLabel("New name").fill("statutes");
+  await isSound(page);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Delete: statutes" }).waitFor();
+  await becomes(() => page.evaluate(() => location.hash), "#/settings/statutes/bases");
+  assert.equal(await page.evaluate(() => localStorage.getItem("pikerag.held/statutes")), '["a.md"]');
+
+  await page.getByRole("button", { name: "Delete: statutes" }).click();
+  const sure = page.getByRole("dialog", { name: "Delete the base “statutes”?" });
+  await becomes(() => sure.getByRole("button", { name: "Delete the base" }).isDisabled(), true);
+  await sure.getByLabel("to confirm").fill("law");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(sent, [], "another name deletes nothing");
+  await sure.getByLabel("to confirm").fill("statutes");
+  await isSound(page);
+  await shoot(page, "delete-base", {});
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Delete: statutes" }).waitFor({ state: "detached" });
+  await becomes(() => page.evaluate(() => location.hash), "#/settings/default/bases");
+  assert.deepEqual(sent, ["statutes"]);
+  assert.equal(await page.evaluate(() => localStorage.getItem("pikerag.held/statutes")), null);
+  await page.context().close();
+  close();
 }
 
 /** A server that keeps keys, and asks for one once there is any. */
@@ -388,6 +454,7 @@ try {
   await looks(browser);
   await models(browser);
   await chooses(browser);
+  await basesAreManaged(browser);
   await keys(browser);
   await firstKeyStays(browser);
   await thisPage(browser);

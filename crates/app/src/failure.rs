@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     NoServer(String),
     /// No key was made.
     NoKey,
-    /// `server.bases` has no base of this name.
+    /// `server.bases` has no base of this name, and none was made over REST.
     NoSuchBase { name: String, usual: &'static str },
     /// No collector of traces can be used.
     NoCollector,
@@ -49,9 +49,11 @@ impl InWords for Failure {
             Self::NoKey => Words::new("no key was created", "没有创建密钥"),
             Self::NoSuchBase { name, usual } => Words::new(
                 format!(
-                    "there is no base `{name}` in `server.bases`; the base of `base` is named `{usual}`"
+                    "there is no base `{name}` in `server.bases`, and none was made with this name; the base of `base` is named `{usual}`"
                 ),
-                format!("`server.bases` 中没有知识库 `{name}`；`base` 的知识库名为 `{usual}`"),
+                format!(
+                    "`server.bases` 中没有知识库 `{name}`，也没有创建过此名称的知识库；`base` 的知识库名为 `{usual}`"
+                ),
             ),
             Self::NoCollector => {
                 Words::new("the collector of traces cannot be used", "跟踪收集器无法使用")

@@ -6,7 +6,7 @@ mod session;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use pikerag_knowledge::{Embedder, Reranker};
 use pikerag_methods::Catalogs;
@@ -52,6 +52,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         catalogs: Arc::default(),
         local_servers: LocalServers::default(),
         bases: Mutex::default(),
+        users: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
         cancel: CancellationToken::new(),
@@ -123,6 +124,8 @@ pub(crate) struct Process {
     /// The servers of this machine's models.
     pub(crate) local_servers: LocalServers,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
+    /// Counts the sessions over each folder: each of them and their clones holds a reference.
+    users: Mutex<HashMap<PathBuf, Weak<()>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,
     cancel: CancellationToken,
@@ -251,6 +254,42 @@ impl Engine {
             Some(slot) => slot.lock().await.is_some(),
             None => false,
         }
+    }
+
+    /// The number of sessions over a folder, clones included. Zero means that no request and no job
+    /// uses its base.
+    pub fn sessions_over(&self, folder: &Path) -> usize {
+        let users = self.0.process.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.get(folder).map_or(0, Weak::strong_count)
+    }
+
+    /// A reference to the sessions over a folder; [`Engine::sessions_over`] counts it.
+    pub(crate) fn user_of(&self, folder: &Path) -> Arc<()> {
+        let mut users = self.0.process.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.retain(|_, user| 0 < user.strong_count());
+        if let Some(user) = users.get(folder).and_then(Weak::upgrade) {
+            return user;
+        }
+        let user = Arc::new(());
+        users.insert(folder.to_owned(), Arc::downgrade(&user));
+        user
+    }
+
+    /// Closes the base in a folder, after its running writes are done. A later session opens it
+    /// again.
+    ///
+    /// # Errors
+    /// [`EngineError::Cancelled`] if the process is ending.
+    pub async fn close(&self, folder: &Path) -> Result<()> {
+        let slot = {
+            let mut bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
+            bases.remove(folder)
+        };
+        let Some(slot) = slot else { return Ok(()) };
+        let Some(opened) = slot.lock().await.take() else { return Ok(()) };
+        opened.base.settled().await;
+        // Closing the last connection writes the log into the database.
+        blocking(move || drop(opened)).await
     }
 
     pub(crate) fn cancellation(&self) -> &CancellationToken {

@@ -86,14 +86,14 @@ pub use self::models::{
     use_model,
 };
 pub use self::money::RunUsd;
-pub use self::original::{KeptOriginals, OriginalResponse, original};
+pub use self::original::{KeptOriginals, OriginalResponse, local_files, original};
 pub use self::page::{WIDTHS, page};
 pub use self::parse::{ParseRequest, parse};
 pub use self::progress::{OnProgress, Progress};
 pub use self::read::{chunk, source, sources, sources_by_id};
 pub use self::reading::{
-    CorrectRequest, CorrectionsResponse, Reading, correct, read_again, reading,
-    take_back_correction,
+    CorrectRequest, CorrectionsResponse, EditChunkRequest, Reading, correct, corrections_in,
+    edit_chunk, read_again, reading, take_back_correction,
 };
 pub use self::records::{
     ProposeRequest, ProposeResponse, RecordsRequest, propose_schemas, records,

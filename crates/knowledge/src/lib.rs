@@ -7,6 +7,7 @@ pub mod correction;
 pub mod data;
 pub mod distilled;
 pub mod document;
+mod edit;
 mod error_chain;
 pub mod facts;
 pub mod filter;

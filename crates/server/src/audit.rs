@@ -19,6 +19,9 @@ pub(crate) struct Entry<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) status: u16,
+    /// The path of what the request made or renamed, if it reports one (`Location`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) location: Option<&'a str>,
 }
 
 /// Writes to the log, and to a file if one is set.
@@ -36,8 +39,8 @@ impl Audit {
 
     /// Adds a line; false if it could not be written.
     pub(crate) fn add(&self, entry: &Entry<'_>) -> bool {
-        let Entry { key, method, path, status } = entry;
-        info!(target: "pikerag::audit", key, method, path, status);
+        let Entry { key, method, path, status, location } = entry;
+        info!(target: "pikerag::audit", key, method, path, status, location);
         let Some((place, file)) = &self.file else { return true };
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         match append(place, &mut file, entry) {
@@ -84,7 +87,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (file, old) = (folder.path().join("audit.jsonl"), folder.path().join("audit.1.jsonl"));
         let audit = Audit::at(Some(file.clone())).expect("writable");
-        let entry = Entry { key: "1a2b", method: "GET", path: "/a\nb", status: 200 };
+        let (key, method, path) = ("1a2b", "GET", "/a\nb");
+        let entry = Entry { key, method, path, status: 200, location: None };
         assert!(audit.add(&entry) && audit.add(&entry));
         fs::rename(&file, &old).expect("moved");
         assert!(audit.add(&entry));

@@ -64,7 +64,7 @@ impl Drop for Come {
     fn drop(&mut self) {
         if !self.is_taken.0.load(Ordering::Relaxed) {
             let (key, method, path) = ("-", self.method.as_str(), self.path.as_str());
-            audit(&self.app, &Entry { key, method, path, status: GONE });
+            audit(&self.app, &Entry { key, method, path, status: GONE, location: None });
         }
     }
 }
@@ -94,6 +94,9 @@ pub(crate) async fn guard(
     let span = traced(&request, &answering.route, &caller);
     let response = next.run(request).instrument(span.clone()).await;
     answering.status = response.status().as_u16();
+    let location =
+        response.headers().get(header::LOCATION).filter(|_| response.status().is_success());
+    answering.location = location.and_then(|path| path.to_str().ok()).map(str::to_owned);
     span.record("http.response.status_code", i64::from(answering.status));
     response
 }
@@ -134,6 +137,8 @@ struct Answering {
     key: String,
     began: Instant,
     status: u16,
+    /// The path of what the request made or renamed.
+    location: Option<String>,
 }
 
 impl Answering {
@@ -149,17 +154,19 @@ impl Answering {
             key: "-".to_owned(),
             began: Instant::now(),
             status: GONE,
+            location: None,
         }
     }
 }
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        let Self { app, scope, method, path, route, key, began, status } = self;
+        let Self { app, scope, method, path, route, key, began, status, location } = self;
         app.metrics.answered(known(method), route, *status, began.elapsed());
         // Only requests that need a scope, refused ones included; not health checks.
         if scope.is_some() {
-            audit(app, &Entry { key, method: method.as_str(), path, status: *status });
+            let (method, location) = (method.as_str(), location.as_deref());
+            audit(app, &Entry { key, method, path, status: *status, location });
         }
     }
 }
@@ -320,9 +327,11 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
         let names = HeaderValue::from_static(
-            "authorization, content-type, idempotency-key, x-api-key, mcp-protocol-version",
+            "authorization, content-type, idempotency-key, x-api-key, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
         );
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+        let shown = HeaderValue::from_static("mcp-session-id");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, shown);
         let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
     }
@@ -346,7 +355,7 @@ pub(crate) fn busy(
             let Ok(place) = place else {
                 app.metrics.rejected();
                 let (method, path) = (request.method().as_str(), request.uri().path());
-                let entry = Entry { key: "-", method, path, status: 503 };
+                let entry = Entry { key: "-", method, path, status: 503, location: None };
                 audit(&app, &entry);
                 return Problem::new(503, "too-busy", Fault::Server)
                     .saying("too many requests are under way")

@@ -95,6 +95,9 @@ impl Jobs {
         let line = self.line(host, base);
         // No job may begin before its folders are known.
         let _order = line.order.lock().await;
+        if line.closed.is_cancelled() {
+            return Err(no_base(base));
+        }
         record.id = made(session).await?.add_job(record.clone(), files).await.map_err(failed)?;
         if work.kind == JobKind::Watch {
             line.folders(|folders| folders.insert(record.id, work.paths));
@@ -117,6 +120,9 @@ impl Jobs {
     ) -> Result<Job, Problem> {
         let line = self.line(host, base);
         let _order = line.order.lock().await;
+        if line.closed.is_cancelled() {
+            return Err(no_base(base));
+        }
         let store = made(session).await?;
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
         let Some(mut record) = found else { return Err(no_job(id)) };
@@ -229,6 +235,39 @@ impl Jobs {
         self.line(host, base);
     }
 
+    /// Closes the queue of a base that gets another name. Returns false, and changes nothing, while a
+    /// job waits or runs.
+    pub(crate) async fn close_idle(&self, base: &str) -> bool {
+        let Some(line) = self.line_of(base) else { return true };
+        // No job can arrive while the order is held.
+        let _order = line.order.lock().await;
+        let is_idle = self.waiting(base) == 0;
+        if is_idle {
+            self.close(&line);
+        }
+        is_idle
+    }
+
+    /// Closes the queue of a base that is deleted. Waiting jobs are dropped with the base; nothing
+    /// may use the base any more.
+    pub(crate) async fn close_deleted(&self, base: &str) {
+        let Some(line) = self.line_of(base) else { return };
+        let _order = line.order.lock().await;
+        self.close(&line);
+    }
+
+    fn line_of(&self, base: &str) -> Option<Arc<Line>> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.get(base).cloned()
+    }
+
+    fn close(&self, line: &Line) {
+        line.closed.cancel();
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.base);
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.retain(|(base, _), _| *base != line.base);
+    }
+
     /// Waits until stopped jobs have recorded their progress.
     pub(crate) async fn ended(&self) {
         let running =
@@ -302,6 +341,11 @@ async fn there(session: &Session) -> Result<Option<Arc<dyn JobStore>>, Problem> 
 
 fn failed(error: StoreError) -> Problem {
     EngineError::from(error).into()
+}
+
+/// The base had this name when the request began.
+fn no_base(base: &str) -> Problem {
+    Problem::new(404, "no-such-base", Fault::Caller).saying(format!("there is no base `{base}`"))
 }
 
 fn no_job(id: u64) -> Problem {

@@ -63,6 +63,7 @@ impl Reloader {
         differ.keep("server.port", &then.port, &mut now.port);
         differ.keep("server.keys", &then.keys, &mut now.keys);
         differ.keep("server.audit", &then.audit, &mut now.audit);
+        differ.keep("server.bases_folder", &then.bases_folder, &mut now.bases_folder);
         differ.keep("server.watch", &then.watch, &mut now.watch);
         differ.keep("server.body_mib", &then.body_bytes, &mut now.body_bytes);
         differ.keep("server.requests", &then.requests, &mut now.requests);

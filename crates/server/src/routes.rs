@@ -16,8 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, models,
-    passages, reading, runs, search, sent, tables, tags,
+    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, made_bases,
+    models, passages, reading, runs, search, sent, tables, tags, texts,
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
@@ -111,7 +111,9 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(tags::declare_pair))
         .routes(routes!(tags::drop_pair))
         .routes(routes!(look::feedback))
-        .routes(routes!(look::revoke));
+        .routes(routes!(look::revoke))
+        .routes(routes!(texts::insert))
+        .routes(routes!(reading::edit));
     let admin = OpenApiRouter::new()
         .routes(routes!(graph::export))
         .routes(routes!(configured::settings))
@@ -125,7 +127,10 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(models::set))
         .routes(routes!(models::pull))
         .routes(routes!(models::pulled))
-        .routes(routes!(models::stop));
+        .routes(routes!(models::stop))
+        .routes(routes!(made_bases::make))
+        .routes(routes!(made_bases::rename))
+        .routes(routes!(made_bases::delete));
     vec![
         (None, open),
         (Some(Scope::Read), read),
@@ -181,6 +186,7 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let mcp = Router::new()
         .route_service("/mcp", mcp::over_http(Arc::clone(&app)))
+        .route_layer(from_fn_with_state(mcp::Running::default(), mcp::cancellable))
         .route_layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let page = page::routes().route_layer(from_fn_with_state((Arc::clone(&app), None), guard));
     routes

@@ -17,7 +17,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use pikerag_engine::keys::{Keys, KeysError, mark_as_needed, mark_of_need};
 use pikerag_engine::settings::ServerSettings;
-use pikerag_engine::{Engine, hold_at_most, raise_descriptors};
+use pikerag_engine::{Engine, MadeBases, hold_at_most, raise_descriptors};
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -112,6 +112,7 @@ pub async fn serve(
     // Port 0 selects a free port.
     let address = listener.local_addr().unwrap_or(address);
     let (settings, connections) = within_descriptors(engine.settings().server.clone());
+    MadeBases::of(engine.settings()).finish_removals();
     let on_offer = Box::new(on_offer);
     let app = Arc::new(Shared::new(engine, keys, audit, address, settings, file, on_offer));
     tokio::spawn(settle(Arc::clone(&app)));
@@ -192,7 +193,7 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings, None, Box::new(|_| ())));
     let broken = |error: String| std::io::Error::other(error);
     let speaking =
-        Box::pin(Mcp::new(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
+        Box::pin(Mcp::local(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
     speaking.waiting().await.map(drop).map_err(|error| broken(error.to_string()))
 }
 

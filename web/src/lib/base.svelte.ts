@@ -5,10 +5,10 @@ import { route } from "./route.svelte";
 
 const PLACE = "pikerag.base";
 
-type Bases = { names: string[] | null; chosen: string | null; problem: ProblemError | null };
+type Bases = { names: string[] | null; made: string[]; chosen: string | null; problem: ProblemError | null };
 
-/** `names` is null until they are loaded. */
-export const bases: Bases = $state({ names: null, chosen: globalThis.localStorage?.getItem(PLACE) ?? null, problem: null });
+/** `names` is null until they are loaded; `made` are those that the page can rename and delete. */
+export const bases: Bases = $state({ names: null, made: [], chosen: globalThis.localStorage?.getItem(PLACE) ?? null, problem: null });
 
 /** The current base: that of the address, else the one chosen last, else the first. Null if there is none. */
 export function currentBase(): string | null {
@@ -30,7 +30,9 @@ export function rememberBase(name: string): void {
 export async function loadBases(): Promise<void> {
   bases.problem = null;
   try {
-    bases.names = (await call("get", "/api/v1/bases")).map((base) => base.name);
+    const found = await call("get", "/api/v1/bases");
+    bases.names = found.map((base) => base.name);
+    bases.made = found.filter((base) => base.made).map((base) => base.name);
   } catch (error) {
     bases.problem = asProblem(error);
   }

@@ -2,7 +2,7 @@
 const PLACE = "pikerag.key";
 /** The owner of the questions, answers and uploads that this browser keeps: the public part of a key; empty without keys. */
 const OWNER = "pikerag.owner";
-const OWNED = ["pikerag.conversations/", "pikerag.held/", "pikerag.upload/"];
+export const OWNED = ["pikerag.conversations/", "pikerag.held/", "pikerag.upload/"];
 
 function kept(): string | null {
   return globalThis.sessionStorage?.getItem(PLACE) ?? null;

@@ -63,7 +63,7 @@ pub(crate) struct MakeKey {
     /// The operations that it allows.
     #[arg(long, value_parser = named::<Scope>(), default_value = "read")]
     pub(crate) scope: Scope,
-    /// A base that it opens, by its name in `server.bases`; repeat for more. Default: all bases.
+    /// A base that it opens, by its name on the server; repeat for more. Default: all bases.
     #[arg(long = "opens", value_name = "BASE")]
     pub(crate) bases: Vec<String>,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use pikerag_engine::knowledge::Millis;
 use pikerag_engine::narrate::{Language, Words};
 use pikerag_engine::parts::Secret;
 use pikerag_engine::settings::Settings;
-use pikerag_engine::{Engine, Session};
+use pikerag_engine::{Engine, MadeBases, Session};
 use pikerag_server::{JobOffer, Reloader, SettingsFile, openapi, serve as listen};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -170,9 +170,11 @@ pub(super) fn keys(session: &Session, output: Output, verb: &KeysVerb) -> anyhow
 
 fn made(session: &Session, keys: &Keys, output: Output, make: &MakeKey) -> anyhow::Result<u8> {
     let known = &session.settings().server.bases;
+    let made_bases = MadeBases::of(session.settings()).all();
     let usual = pikerag_engine::settings::DEFAULT_BASE;
-    if let Some(other) = make.bases.iter().find(|base| *base != usual && !known.contains_key(*base))
-    {
+    let is_known =
+        |base: &String| base == usual || known.contains_key(base) || made_bases.contains_key(base);
+    if let Some(other) = make.bases.iter().find(|base| !is_known(base)) {
         return Err(Failure::NoSuchBase { name: other.clone(), usual }.into());
     }
     let params = KeyParams {

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod administered;
 #[cfg(test)]
+mod assistants;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod chinese;
@@ -23,6 +25,8 @@ mod dify;
 mod disks;
 #[cfg(test)]
 mod editions;
+#[cfg(test)]
+mod edits;
 #[cfg(test)]
 mod embedders;
 #[cfg(test)]
@@ -57,6 +61,8 @@ mod levels;
 mod limits;
 #[cfg(test)]
 mod local_model;
+#[cfg(test)]
+mod made_bases;
 #[cfg(test)]
 mod manners;
 #[cfg(test)]

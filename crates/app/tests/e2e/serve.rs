@@ -73,6 +73,10 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
         "{class}" => json!({"covers": "machines"}),
         "feedback" => json!({"run": "last", "verdict": "accept"}),
         "keys" => json!({"name": "made", "scope": "read"}),
+        "bases" | "{base}" => json!({"name": "made"}),
+        // The text is refused after the base is found.
+        "{chunk}" if method == "PATCH" => json!({"text": " "}),
+        "texts" => json!({"text": "The hoist lifts nothing.", "name": "text.md", "hold": true}),
         _ => json!({}),
     }
 }
@@ -349,6 +353,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
             ("search", json!({"query": "crane", "filter": filter})),
             ("list_sources", json!({"filter": filter})),
             ("get_chunk", json!({"chunk": chunk})),
+            ("fetch", json!({"id": chunk})),
             ("graph_neighbours", json!({"of": chunk})),
             ("graph_neighbours", json!({"of": "docs/shut/crane.md"})),
         ] {

@@ -54,6 +54,8 @@ pub struct Session {
     is_background: bool,
     /// Shows the chat calls that have no reply yet; `None` if nobody watches.
     open_calls: Option<Arc<OpenCalls>>,
+    /// Counted by [`Engine::sessions_over`].
+    _user: Arc<()>,
 }
 
 /// The method if the caller names none.
@@ -62,6 +64,7 @@ pub(crate) const DEFAULT_METHOD: &str = "pike";
 impl Session {
     pub(crate) fn new(engine: Engine, folder: PathBuf) -> Self {
         Self {
+            _user: engine.user_of(&folder),
             engine,
             folder,
             visible: Filter::default(),
@@ -69,12 +72,6 @@ impl Session {
             is_background: false,
             open_calls: None,
         }
-    }
-
-    /// This session for background work: its model calls let those of questions go first.
-    #[must_use]
-    pub fn in_background(self) -> Self {
-        Self { is_background: true, ..self }
     }
 
     /// This session, which shows its open chat calls among these, with their expected times.

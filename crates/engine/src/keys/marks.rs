@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use tracing::warn;
 
+use crate::made_bases::MadeBases;
 use crate::settings::Settings;
 
 /// The name of the mark in the folder of a base.
@@ -16,8 +17,11 @@ const TEXT: &str =
 /// The places of marks: beside the store of keys, and in the folder of each base.
 fn places(settings: &Settings) -> Vec<PathBuf> {
     let beside = settings.server.keys.as_ref().map(|keys| keys.with_extension("needed"));
+    let made = MadeBases::of(settings).all();
     let bases = std::iter::once(&settings.base).chain(settings.server.bases.values());
-    let bases = bases.filter(|base| base.is_dir()).map(|base| base.join(MARK));
+    let bases = bases.chain(made.values());
+    let bases: Vec<PathBuf> =
+        bases.filter(|base| base.is_dir()).map(|base| base.join(MARK)).collect();
     beside.into_iter().chain(bases).collect()
 }
 

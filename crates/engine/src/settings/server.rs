@@ -30,6 +30,10 @@ pub struct ServerSettings {
     pub audit: Option<PathBuf>,
     /// Further bases, by the names that requests use.
     pub bases: BTreeMap<String, PathBuf>,
+    /// The folder of the bases that are made over REST; `None` is a folder beside the base.
+    pub bases_folder: Option<PathBuf>,
+    /// The most bases that can be made over REST.
+    pub bases_limit: usize,
     /// Folders that are watched, by the base that indexes them.
     pub watch: BTreeMap<String, Vec<PathBuf>>,
     /// The folder with reports of `eval` to show; `None` shows none.
@@ -58,6 +62,13 @@ pub(crate) const MOST_RUNS: usize = 120;
 /// The questions that wait at most, for each parallel run.
 pub(crate) const WAITING_PER_RUN: usize = 4;
 
+/// Whether a further base may have this name: letters, digits, `-` and `_` of ASCII, and not the
+/// name of the settings' base.
+pub fn is_base_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    !name.is_empty() && name.chars().all(is_plain) && name != DEFAULT_BASE
+}
+
 /// `[server]` as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,6 +81,8 @@ pub(super) struct ServerTable {
     pub(super) keys: Option<PathBuf>,
     pub(super) audit: Option<PathBuf>,
     pub(super) bases: BTreeMap<String, PathBuf>,
+    pub(super) bases_folder: Option<PathBuf>,
+    pub(super) bases_limit: Option<usize>,
     pub(super) watch: BTreeMap<String, Vec<PathBuf>>,
     pub(super) evaluations: Option<PathBuf>,
     pub(super) body_mib: Option<usize>,
@@ -86,8 +99,7 @@ impl ServerTable {
     pub(super) fn resolve(&self, state: Option<&Path>) -> Result<ServerSettings, SettingsError> {
         let refuse = |key: &str, reason| SettingsError::Refused { key: key.to_owned(), reason };
         for name in self.bases.keys() {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-            if name.is_empty() || !name.chars().all(is_plain) || name == DEFAULT_BASE {
+            if !is_base_name(name) {
                 let name = name.clone();
                 return Err(refuse(
                     "server.bases",
@@ -122,6 +134,8 @@ impl ServerTable {
             keys: self.keys.clone().or_else(|| Some(state?.join("keys.sqlite"))),
             audit: self.audit.clone(),
             bases: self.bases.clone(),
+            bases_folder: self.bases_folder.clone(),
+            bases_limit: self.bases_limit.unwrap_or(100),
             watch: self.watch.clone(),
             evaluations: self.evaluations.clone(),
             body_bytes: self.body_mib.unwrap_or(4).max(1) << 20,

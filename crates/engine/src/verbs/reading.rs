@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
-use pikerag_knowledge::{CorpusWriter, Correction, Source, SourceId, Which};
+use pikerag_knowledge::{
+    Chunk, ChunkId, CorpusWriter, Correction, Document, Misfit, Source, SourceId, Which,
+};
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,7 +15,8 @@ use super::ask::keeping::now;
 use crate::corrected::CorrectedReader;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
-use crate::verbs::read::source;
+use crate::names::Names;
+use crate::verbs::read::{chunk, source};
 
 /// The text that was read of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -37,6 +40,17 @@ pub struct CorrectRequest {
     pub old: String,
     /// The right text; empty to delete the passage.
     pub new: String,
+    /// The author; by default the author in the settings.
+    pub by: Option<String>,
+}
+
+/// Another text of a chunk.
+#[derive(Clone, Debug)]
+pub struct EditChunkRequest {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// Its whole new text.
+    pub text: String,
     /// The author; by default the author in the settings.
     pub by: Option<String>,
 }
@@ -99,28 +113,82 @@ pub async fn reading(session: &Session, id: SourceId) -> Result<Reading> {
 pub async fn correct(session: &Session, request: &CorrectRequest) -> Result<CorrectionsResponse> {
     let base = session.base().await?;
     let (source, _) = source(session, request.source).await?;
-    let names = session.names(&base).await?;
-    let path = file_path(&source.uri);
-    let reader = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
-    let failed = |error| EngineError::File { file: path.clone(), source: error };
-    let read = reader.parse(&path).await.map_err(failed)?;
-    let mut documents = read.parsed.documents.into_iter();
-    let is_it = |uri: &str| uri == source.uri;
-    let document = documents.find(|document| is_it(&document_uri(&path, &document.fragment)));
-    let mut document = document
-        .ok_or_else(|| EngineError::NotFound { what: Missing::Node, name: source.uri.clone() })?;
+    let mut read = ReadNow::of(session, &base, &source).await?;
     let correction = Correction {
-        fragment: document.fragment.clone(),
         old: request.old.trim().to_owned(),
         new: request.new.trim().to_owned(),
-        by: request.by.clone().or_else(|| session.settings().author.clone()).unwrap_or_default(),
-        at: now(),
+        ..read.sample(session, request.by.as_deref())
     };
-    document.correct(&correction)?;
-    let mut corrections = base.corrections(&path, &read.hash).await?;
-    corrections.push(correction);
-    base.put_corrections(&path, &read.hash, corrections.clone()).await?;
-    Ok(CorrectionsResponse { file: names.shown_place(&path), corrections })
+    read.document.correct(&correction)?;
+    read.add(&base, vec![correction]).await
+}
+
+/// Edits a chunk by corrections of its document: the smallest ones that make its new text. Its file
+/// must then be indexed; the edited chunk has another identifier.
+///
+/// # Errors
+/// [`EngineError::NotFound`]; [`EngineError::Misfit`] if the file was changed since it was indexed,
+/// if the edit crosses paragraphs, or if the edited words are several times in the document;
+/// [`EngineError::File`] if the file cannot be read now.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::ChunkId};
+/// # async fn f(session: &Session, id: ChunkId) -> Result<()> {
+/// use pikerag_engine::{EditChunkRequest, edit_chunk};
+///
+/// let text = pikerag_engine::chunk(session, id).await?.text.replace("4O0", "400");
+/// let response = edit_chunk(session, &EditChunkRequest { chunk: id, text, by: None }).await?;
+/// println!("index {} to apply it", response.file.display());
+/// # Ok(())
+/// # }
+/// ```
+pub async fn edit_chunk(
+    session: &Session,
+    request: &EditChunkRequest,
+) -> Result<CorrectionsResponse> {
+    let base = session.base().await?;
+    let chunk = chunk(session, request.chunk).await?;
+    let (source, _) = source(session, chunk.source).await?;
+    let read = ReadNow::of(session, &base, &source).await?;
+    let now_there = read.document.text.get(chunk.span.start..chunk.span.end);
+    if now_there != Some(chunk.text.as_str()) {
+        return Err(Misfit::NotThere.into());
+    }
+    let sample = read.sample(session, request.by.as_deref());
+    let corrections = read.document.edits(chunk.span, &request.text, &sample)?;
+    read.add(&base, corrections).await
+}
+
+/// The corrections of a chunk's document whose new text the chunk contains; none for a caller who
+/// sees a part of the base.
+///
+/// # Errors
+/// The base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # use pikerag_engine::{Result, Session, knowledge::ChunkId};
+/// # async fn f(session: &Session, id: ChunkId) -> Result<()> {
+/// let chunk = pikerag_engine::chunk(session, id).await?;
+/// for correction in pikerag_engine::corrections_in(session, &chunk).await? {
+///     println!("{} corrected {:?}", correction.by, correction.old);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn corrections_in(session: &Session, chunk: &Chunk) -> Result<Vec<Correction>> {
+    if !session.sees_all() {
+        return Ok(Vec::new());
+    }
+    let (base, path) = (session.base().await?, file_path(&chunk.uri));
+    let mut corrections = corrections_of(&base, &path).await?;
+    corrections.retain(|correction| {
+        document_uri(&path, &correction.fragment) == chunk.uri
+            && !correction.new.is_empty()
+            && chunk.text.contains(&correction.new)
+    });
+    Ok(corrections)
 }
 
 /// Removes the `number`-th correction of a document's file, from 1.
@@ -180,6 +248,51 @@ pub async fn read_again(session: &Session, paths: &[PathBuf]) -> Result<usize> {
     let names = session.names(&base).await?;
     let files: Vec<String> = names.under(paths).into_iter().map(|file| file.path.clone()).collect();
     Ok(base.read_again(&files).await?)
+}
+
+/// A document as it is read now, with the corrections of its file.
+struct ReadNow {
+    names: Names,
+    path: String,
+    hash: String,
+    document: Document,
+}
+
+impl ReadNow {
+    async fn of(session: &Session, base: &Base, source: &Source) -> Result<Self> {
+        let names = session.names(base).await?;
+        let path = file_path(&source.uri);
+        let reader = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
+        let failed = |error| EngineError::File { file: path.clone(), source: error };
+        let read = reader.parse(&path).await.map_err(failed)?;
+        let mut documents = read.parsed.documents.into_iter();
+        let is_it = |document: &Document| document_uri(&path, &document.fragment) == source.uri;
+        let document = documents.find(is_it).ok_or_else(|| EngineError::NotFound {
+            what: Missing::Node,
+            name: source.uri.clone(),
+        })?;
+        Ok(Self { names, path, hash: read.hash, document })
+    }
+
+    /// A correction without its texts, by this author or the one of the settings.
+    fn sample(&self, session: &Session, by: Option<&str>) -> Correction {
+        let by = by.map(str::to_owned).or_else(|| session.settings().author.clone());
+        Correction {
+            fragment: self.document.fragment.clone(),
+            old: String::new(),
+            new: String::new(),
+            by: by.unwrap_or_default(),
+            at: now(),
+        }
+    }
+
+    /// Stores further corrections of the file.
+    async fn add(self, base: &Base, new: Vec<Correction>) -> Result<CorrectionsResponse> {
+        let mut corrections = base.corrections(&self.path, &self.hash).await?;
+        corrections.extend(new);
+        base.put_corrections(&self.path, &self.hash, corrections.clone()).await?;
+        Ok(CorrectionsResponse { file: self.names.shown_place(&self.path), corrections })
+    }
 }
 
 async fn corrections_of(base: &Base, path: &str) -> Result<Vec<Correction>> {

@@ -15,7 +15,11 @@ use crate::problem::Problem;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct BaseLine {
     /// The name that requests use.
-    name: String,
+    pub(super) name: String,
+    /// Only if it was made over REST or on the page, so that it can be renamed and deleted there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub(super) made: bool,
 }
 
 /// The bases that this key opens.
@@ -24,7 +28,10 @@ pub(crate) async fn bases(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Vec<BaseLine>> {
-    Json(app.bases_of(&caller).into_iter().map(|(name, _)| BaseLine { name }).collect())
+    let live = app.live();
+    let opened = live.bases.keys().filter(|name| caller.opens(name));
+    let line = |name: &String| BaseLine { name: name.clone(), made: live.made.contains(name) };
+    Json(opened.map(line).collect())
 }
 
 /// What a base holds, its pending work, and problems of its files.

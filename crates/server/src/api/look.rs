@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{
-    Chunk, ChunkId, Condition, Filter, KeptVerified, Record, Source, SourceId, Verified,
+    Chunk, ChunkId, Condition, Correction, Filter, KeptVerified, Record, Source, SourceId, Verified,
 };
 use pikerag_engine::{FeedbackRequest, FeedbackResponse, FileLine, RecordsRequest, Verdict};
 use serde::{Deserialize, Serialize};
@@ -47,16 +47,31 @@ pub(crate) async fn source(
     Ok(Json(json!(WholeSource { source, chunks })))
 }
 
+/// A passage, with the corrections that people made in it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ShownChunk {
+    /// The passage.
+    #[serde(flatten)]
+    chunk: Chunk,
+    /// Corrections of its document whose new text it contains: its words are not those of the file
+    /// there. Absent if there is none, or if the key sees a part of the base.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    corrections: Vec<Correction>,
+}
+
 /// One passage.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "look",
     params(("base" = String, Path), ("chunk" = String, Path)),
-    responses((status = 200, body = Chunk), (status = 404, body = Problem)))]
+    responses((status = 200, body = ShownChunk), (status = 404, body = Problem)))]
 pub(crate) async fn chunk(
     Seen(session): Seen,
     Parts((_, chunk)): Parts<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let id: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
-    Ok(Json(json!(pikerag_engine::chunk(&session, id).await?)))
+    let chunk = pikerag_engine::chunk(&session, id).await?;
+    let corrections = pikerag_engine::corrections_in(&session, &chunk).await?;
+    Ok(Json(json!(ShownChunk { chunk, corrections })))
 }
 
 pub(crate) fn no_such(what: &str, id: &str) -> Problem {

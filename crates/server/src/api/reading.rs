@@ -1,10 +1,10 @@
-//! Serves the text that was read from a document, and its corrections.
+//! Serves the text that was read from a document, its corrections, and edits of passages.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use pikerag_engine::knowledge::{Correction, SourceId};
-use pikerag_engine::{CorrectRequest, CorrectionsResponse, Reading};
+use pikerag_engine::knowledge::{ChunkId, Correction, SourceId};
+use pikerag_engine::{CorrectRequest, CorrectionsResponse, EditChunkRequest, Reading};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -65,6 +65,39 @@ pub(crate) async fn correct(
     let by = caller.key.as_ref().map(|key| key.params.name.clone());
     let request = CorrectRequest { source: id_of(&source)?, old, new, by };
     let corrected = pikerag_engine::correct(&session, &request).await?;
+    again(&app, &caller, &base, corrected).await
+}
+
+/// Another text of a passage.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ChunkBody {
+    /// The whole new text of the passage.
+    #[schema(min_length = 1)]
+    text: String,
+}
+
+/// Edits a passage: its new text becomes the smallest corrections of its document, which keep the
+/// old text, the author and the time. The file is read again with them, now and at every later
+/// reading; the edited passage has another identifier. An edit that joins or splits paragraphs is
+/// refused, and so are edits of words that are several times in the document.
+#[utoipa::path(patch, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "reading",
+    params(("base" = String, Path), ("chunk" = String, Path)), request_body = ChunkBody,
+    responses((status = 202, body = Corrected), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn edit(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts((base, chunk)): Parts<(String, String)>,
+    JsonBody(ChunkBody { text }): JsonBody<ChunkBody>,
+) -> Result<(StatusCode, Json<Corrected>), Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    if text.trim().is_empty() {
+        return Err(Problem::bad_request("`text` has no word").in_chinese("`text` 中没有文字"));
+    }
+    let chunk: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;
+    let by = caller.key.as_ref().map(|key| key.params.name.clone());
+    let request = EditChunkRequest { chunk, text, by };
+    let corrected = pikerag_engine::edit_chunk(&session, &request).await?;
     again(&app, &caller, &base, corrected).await
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Line {
     pub(super) wake: Notify,
     /// Held while it is decided which files a job reads and which files no job may read.
     pub(super) order: tokio::sync::Mutex<()>,
+    /// Cancelled when the base has another name or is deleted: no job begins here any more.
+    pub(super) closed: CancellationToken,
     /// Held while a job runs, and while none may.
     pub(super) gate: Arc<tokio::sync::Mutex<()>>,
     at_work: Mutex<Option<AtWork>>,
@@ -36,6 +38,7 @@ impl Line {
             base: base.to_owned(),
             wake: Notify::new(),
             order: tokio::sync::Mutex::default(),
+            closed: CancellationToken::new(),
             gate: Arc::default(),
             at_work: Mutex::default(),
             folders: Mutex::default(),

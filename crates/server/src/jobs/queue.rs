@@ -18,14 +18,14 @@ const LONGEST: Duration = Duration::from_mins(1);
 const PARTS_KEPT: Duration = Duration::from_hours(7 * 24);
 const EXPIRING: Duration = Duration::from_hours(1);
 
-/// Runs due jobs until the server stops.
+/// Runs due jobs until the server stops, or the queue is closed.
 pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
     if let Err(problem) = recover::recover(&host, &line).await {
         warn!(base = line.base, problem = problem.detail(), "earlier jobs were not resumed");
     }
     let mut is_counted = false;
     let mut expired: Option<Instant> = None;
-    while !host.stopping().is_cancelled() {
+    while !host.stopping().is_cancelled() && !line.closed.is_cancelled() {
         let mut wait = LONGEST;
         match next(&host, &line).await {
             Ok(Some((store, job))) if job.due <= now() => {
@@ -55,6 +55,7 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
         }
         tokio::select! {
             () = host.stopping().cancelled() => {}
+            () = line.closed.cancelled() => {}
             () = line.wake.notified() => {}
             () = tokio::time::sleep(wait) => {}
         }

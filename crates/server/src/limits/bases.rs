@@ -1,4 +1,5 @@
-//! Lists the limits of work on bases: places, memory, the log of the database, and the end.
+//! Lists the limits of work on bases: their number, places, memory, the log of the database, and
+//! the end.
 
 use pikerag_engine::EngineLimits;
 use pikerag_engine::narrate::Words;
@@ -9,13 +10,21 @@ use crate::api::graph::PATIENCE;
 use crate::bounds::STATES_PART;
 use crate::serve::CANCELLED_BEFORE;
 
-/// The places of reads, writes, children, models and exports.
+/// The number of bases, and the places of reads, writes, children, models and exports.
 pub(super) fn places(place: &Place<'_>) -> Vec<Limit> {
     let ours = EngineLimits::OURS;
     let (states, parsers) = (number(ours.store.states), ours.usual_parsers);
     let wait = || Words::new("they wait", "排队等待");
     let patience = time(PATIENCE);
+    let (set, usual) = place.server();
     vec![
+        Limit::new(
+            Words::new("bases made over REST or on the page", "通过 REST 或网页创建的知识库数"),
+            same(number(usual.bases_limit)),
+            same("409"),
+        )
+        .now(same(number(set.bases_limit)))
+        .set_by("server.bases_limit"),
         Limit::new(
             Words::new(
                 "states of bases held by questions, searches and exports",

@@ -5,7 +5,7 @@ const n = (count: number) => count.toLocaleString("en");
 
 export const en = {
   title: "Settings",
-  places: { label: "Parts of Settings", models: "Models", health: "Health", budget: "Budget", keys: "Keys", page: "This page" },
+  places: { label: "Parts of Settings", models: "Models", bases: "Bases", health: "Health", budget: "Budget", keys: "Keys", page: "This page" },
   models: {
     chat: "Language models",
     none: "No language model is set",
@@ -105,6 +105,27 @@ export const en = {
     opens: "Opens",
     allBases: "all bases",
     filter: "Shows",
+  },
+  bases: {
+    text: "Each base has its own documents, questions and answers. Bases of the settings file are changed there.",
+    list: "Bases of this server",
+    declared: "from the settings",
+    open: "Open",
+    make: "New base",
+    name: "Name",
+    nameHint: "Up to 64 letters from a to z, digits, hyphens and underscores",
+    made: (name: string) => `The base “${name}” is ready`,
+    rename: "Rename",
+    renameTitle: (name: string) => `Rename the base “${name}”`,
+    renameText: "Addresses and programs that use the old name no longer find the base.",
+    newName: "New name",
+    renamed: (name: string) => `The base is now “${name}”`,
+    remove: "Delete",
+    removeTitle: (name: string) => `Delete the base “${name}”?`,
+    removeText: "All its documents, uploaded files, questions and answers are deleted. You cannot undo this.",
+    type: (name: string) => `Enter “${name}” to confirm`,
+    removeNow: "Delete the base",
+    removed: (name: string) => `The base “${name}” is deleted`,
   },
   keys: {
     text: "Once there is a key, every request needs one. Until then, anyone who can reach the server can do everything.",

@@ -5,7 +5,7 @@ const n = (count: number) => count.toLocaleString("zh-CN");
 
 export const zh: typeof en = {
   title: "设置",
-  places: { label: "设置的各部分", models: "模型", health: "运行状况", budget: "预算", keys: "密钥", page: "本页面" },
+  places: { label: "设置的各部分", models: "模型", bases: "知识库", health: "运行状况", budget: "预算", keys: "密钥", page: "本页面" },
   models: {
     chat: "语言模型",
     none: "未设置语言模型",
@@ -105,6 +105,27 @@ export const zh: typeof en = {
     opens: "可访问",
     allBases: "所有知识库",
     filter: "可见范围",
+  },
+  bases: {
+    text: "每个知识库有自己的文档、问题和回答。设置文件中的知识库请在文件中修改。",
+    list: "此服务器的知识库",
+    declared: "来自设置",
+    open: "打开",
+    make: "新建知识库",
+    name: "名称",
+    nameHint: "最多 64 个英文字母、数字、连字符和下划线",
+    made: (name) => `知识库“${name}”已创建`,
+    rename: "重命名",
+    renameTitle: (name) => `重命名知识库“${name}”`,
+    renameText: "使用旧名称的地址和程序将找不到此知识库。",
+    newName: "新名称",
+    renamed: (name) => `知识库现名为“${name}”`,
+    remove: "删除",
+    removeTitle: (name) => `删除知识库“${name}”？`,
+    removeText: "其全部文档、上传的文件、问题和回答都会删除，且无法撤回。",
+    type: (name) => `输入“${name}”以确认`,
+    removeNow: "删除知识库",
+    removed: (name) => `知识库“${name}”已删除`,
   },
   keys: {
     text: "从第一个密钥起，每个请求都需要密钥。在此之前，任何能连到服务器的人都可以做任何操作。",

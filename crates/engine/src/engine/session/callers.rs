@@ -1,4 +1,4 @@
-//! Restricts a session to the view and payer that its caller was granted.
+//! Restricts a session to the view, payer and priority that its caller was granted.
 
 use std::sync::Arc;
 
@@ -23,6 +23,12 @@ impl Session {
     #[must_use]
     pub fn granted(&self, grant: &Grant) -> Self {
         Self { payer: grant.payer.clone(), visible: grant.visible.clone(), ..self.clone() }
+    }
+
+    /// This session for background work: its model calls let those of questions go first.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        Self { is_background: true, ..self }
     }
 
     /// The name of the base's ledger in reservations of money.

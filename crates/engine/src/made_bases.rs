@@ -1,0 +1,327 @@
+//! Makes, renames and removes bases in a folder of the server. Each base has a folder of its own,
+//! with a file that holds its name.
+//!
+//! ```text
+//! pikerag.bases/law-1f0c44a2/name           law
+//! pikerag.bases/law-1f0c44a2/base/          the base
+//! pikerag.bases/law-1f0c44a2/base.uploads/  its uploaded files
+//! ```
+//!
+//! The folder keeps its path when the base gets another name, because the ledgers of keys, open
+//! connections and running questions refer to the path. No folder is used twice.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use tracing::warn;
+
+use crate::engine::Session;
+use crate::error::Result;
+use crate::settings::{Settings, is_base_name};
+use crate::uploads::Uploads;
+
+/// The file with the name of a base.
+const NAME: &str = "name";
+/// The folder of a base below its own folder.
+const BASE: &str = "base";
+/// The end of the name of a folder that is not complete yet. Names of bases have no dot.
+const NEW: &str = "new";
+/// The end of the name of a folder whose files are being removed.
+const REMOVED: &str = "removed";
+/// The ignore file of a base's own folder: an indexing of a folder above must not read the
+/// documents of this base.
+const IGNORE: (&str, &str) = (".pikeragignore", "# The documents of another base.\n*\n");
+/// Everything that the folder of a base contains. A folder with other entries is not ours.
+const ENTRIES: [&str; 5] = [NAME, NEW_NAME, BASE, "base.uploads", IGNORE.0];
+/// The file with a name that is being written.
+const NEW_NAME: &str = "name.new";
+/// The hexadecimal digits at the end of the name of a folder.
+const DIGITS: usize = 8;
+
+/// The bases that were made over REST or the page. A clone is the same folder.
+#[derive(Clone, Debug)]
+pub struct MadeBases {
+    folder: PathBuf,
+}
+
+impl MadeBases {
+    /// The folder that the settings name; by default `law.bases` beside the base `law`, or
+    /// `pikerag.bases` beside `.pikerag`.
+    pub fn of(settings: &Settings) -> Self {
+        let beside = || {
+            let name = settings.base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
+            settings.base.with_file_name(format!("{}.bases", name.trim_start_matches('.')))
+        };
+        Self { folder: settings.server.bases_folder.clone().unwrap_or_else(beside) }
+    }
+
+    /// The folders of the bases by name. Incomplete and removed bases are absent. If two have the
+    /// same name, the first folder by name counts.
+    pub fn all(&self) -> BTreeMap<String, PathBuf> {
+        let mut all: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for own in self.folders(is_own) {
+            let name = match fs::read_to_string(own.join(NAME)) {
+                Ok(name) => name.trim().to_owned(),
+                Err(error) => {
+                    warn!(folder = %own.display(), %error, "it holds no name of a base");
+                    continue;
+                }
+            };
+            if !is_base_name(&name) || all.contains_key(&name) {
+                warn!(folder = %own.display(), name, "the name of this base is bad or used twice");
+                continue;
+            }
+            all.insert(name, own.join(BASE));
+        }
+        all
+    }
+
+    /// Makes the folder of a new base, and returns the folder of the base in it. A crash leaves the
+    /// base complete or absent.
+    ///
+    /// # Errors
+    /// A folder or a file cannot be written.
+    pub fn make(&self, name: &str) -> io::Result<PathBuf> {
+        fs::create_dir_all(&self.folder)?;
+        let own = self.folder.join(format!("{name}-{}", random()?));
+        let new = own.with_extension(NEW);
+        let base = new.join(BASE);
+        fs::create_dir_all(&base)?;
+        fs::create_dir_all(Uploads::beside(&base).folder())?;
+        fs::write(new.join(IGNORE.0), IGNORE.1)?;
+        write(&new, name)?;
+        fs::rename(&new, &own)?;
+        sync(&self.folder)?;
+        Ok(own.join(BASE))
+    }
+
+    /// Gives the base in a folder another name.
+    ///
+    /// # Errors
+    /// The name cannot be written; the base then keeps its name.
+    pub fn rename(&self, base: &Path, name: &str) -> io::Result<()> {
+        write(&self.own(base)?, name)
+    }
+
+    /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
+    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`].
+    ///
+    /// # Errors
+    /// The first step failed; the base is unchanged.
+    pub fn remove(&self, base: &Path) -> io::Result<()> {
+        let own = self.own(base)?;
+        let removed = own.with_extension(REMOVED);
+        fs::rename(&own, &removed)?;
+        sync(&self.folder)?;
+        if let Err(error) = fs::remove_dir_all(&removed) {
+            let folder = removed.display();
+            warn!(%folder, %error, "files of a deleted base remain until the next start");
+        }
+        Ok(())
+    }
+
+    /// Removes what earlier processes left: bases that were not complete, and files of deleted
+    /// bases. A server calls it when it starts.
+    pub fn finish_removals(&self) {
+        let is_left = |name: &str| {
+            let parts = name.rsplit_once('.');
+            parts.is_some_and(|(own, end)| is_own(own) && [NEW, REMOVED].contains(&end))
+        };
+        for left in self.folders(is_left).into_iter().filter(|left| has_only_ours(left)) {
+            if let Err(error) = fs::remove_dir_all(&left) {
+                warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
+            }
+        }
+    }
+
+    /// The folder of a base with its name and uploads. A base elsewhere is an error, so that nothing
+    /// else can be removed.
+    fn own(&self, base: &Path) -> io::Result<PathBuf> {
+        let own = base.parent().filter(|own| own.parent() == Some(self.folder.as_path()));
+        let elsewhere = || io::Error::new(ErrorKind::NotFound, "the base is in another folder");
+        own.map(Path::to_owned).ok_or_else(elsewhere)
+    }
+
+    /// The folders whose names fit, in order.
+    fn folders(&self, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
+            Err(error) => {
+                warn!(folder = %self.folder.display(), %error, "its bases cannot be listed");
+                return Vec::new();
+            }
+        };
+        let is_ours = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            // A link is not followed: its target does not belong to this folder.
+            let is_folder = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
+            is_folder && name.is_some_and(&fits)
+        };
+        let mut folders: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_ours).collect();
+        folders.sort();
+        folders
+    }
+}
+
+/// Whether [`MadeBases::make`] could have given this name to a folder: `law-1f0c44a2`.
+fn is_own(folder: &str) -> bool {
+    let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    folder.rsplit_once('-').is_some_and(|(name, digits)| {
+        is_base_name(name) && digits.len() == DIGITS && digits.chars().all(is_digit)
+    })
+}
+
+/// Whether a folder contains nothing but the parts of a base, so that it may be removed.
+fn has_only_ours(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return false };
+    let mut entries = entries.map(|entry| entry.ok()?.file_name().into_string().ok());
+    entries.all(|name| name.is_some_and(|name| ENTRIES.contains(&name.as_str())))
+}
+
+/// Makes an empty base in the folder of a session that [`MadeBases::make`] returned. It names its
+/// files as they are uploaded, so that no name contains the folder.
+///
+/// # Errors
+/// The base cannot be written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(engine: &pikerag_engine::Engine) -> Result<(), Box<dyn std::error::Error>> {
+/// use pikerag_engine::MadeBases;
+///
+/// let folder = MadeBases::of(engine.settings()).make("law")?;
+/// pikerag_engine::begin_base(&engine.session_over(folder)).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn begin_base(session: &Session) -> Result<()> {
+    let base = session.base_or_create().await?;
+    let uploads = Uploads::beside(session.folder());
+    let name = uploads.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    base.keep_root(&format!("../{name}")).await?;
+    Ok(())
+}
+
+/// Writes the name of a base, completely or not at all.
+fn write(own: &Path, name: &str) -> io::Result<()> {
+    let (place, beside) = (own.join(NAME), own.join(NEW_NAME));
+    let mut file = File::create(&beside)?;
+    writeln!(file, "{name}")?;
+    file.sync_all()?;
+    fs::rename(&beside, &place)?;
+    sync(own)
+}
+
+/// Makes added and removed names of a folder survive a power failure.
+fn sync(folder: &Path) -> io::Result<()> {
+    // The folder of a name without a path.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
+}
+
+/// Random hexadecimal digits, so that no folder is used twice.
+fn random() -> io::Result<String> {
+    let mut bytes = [0; DIGITS / 2];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made() -> (tempfile::TempDir, MadeBases) {
+        let place = tempfile::tempdir().unwrap();
+        let bases = MadeBases { folder: place.path().join("pikerag.bases") };
+        (place, bases)
+    }
+
+    fn names(bases: &MadeBases) -> Vec<String> {
+        bases.all().into_keys().collect()
+    }
+
+    #[test]
+    fn bases_are_beside_the_usual_base_unless_a_folder_is_set() {
+        let mut settings = Settings::defaults().unwrap();
+        for (base, folder) in
+            [(".pikerag", "pikerag.bases"), ("a/law", "a/law.bases"), ("law", "law.bases")]
+        {
+            settings.base = base.into();
+            assert_eq!(MadeBases::of(&settings).folder, Path::new(folder), "{base}");
+        }
+        settings.server.bases_folder = Some("elsewhere".into());
+        assert_eq!(MadeBases::of(&settings).folder, Path::new("elsewhere"));
+    }
+
+    #[test]
+    fn a_renamed_base_keeps_its_folder_and_a_removed_one_leaves_nothing() {
+        let (_place, bases) = made();
+        assert_eq!(names(&bases), [""; 0]);
+        let (law, tea) = (bases.make("law").unwrap(), bases.make("tea").unwrap());
+        fs::write(law.join("base.sqlite"), "x").unwrap();
+        assert_eq!(names(&bases), ["law", "tea"]);
+        bases.rename(&law, "statutes").unwrap();
+        assert_eq!(bases.all()["statutes"], law);
+        let again = bases.make("law").unwrap();
+        assert_ne!(again, law, "no folder is used twice");
+        bases.remove(&law).unwrap();
+        assert_eq!(names(&bases), ["law", "tea"]);
+        assert!(!law.parent().unwrap().exists());
+        bases.remove(&tea).unwrap();
+        bases.remove(&again).unwrap();
+        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), 0, "no file is left");
+    }
+
+    #[test]
+    fn what_a_crash_leaves_is_no_base_and_is_removed_at_the_start() {
+        let (_place, bases) = made();
+        let law = bases.make("law").unwrap();
+        let own = law.parent().unwrap().to_owned();
+        for left in [own.with_extension(REMOVED), bases.folder.join("tea-00000000.new")] {
+            fs::create_dir_all(left.join(BASE)).unwrap();
+            write(&left, "tea").unwrap();
+            assert_eq!(names(&bases), ["law"], "{}", left.display());
+        }
+        bases.finish_removals();
+        let left: Vec<_> =
+            fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, [own]);
+    }
+
+    #[test]
+    fn folders_of_others_with_similar_names_are_left_alone() {
+        let (_place, bases) = made();
+        let others = ["law.new", "notes-12345678.removed", "tea-1.new", "oil-ABCDEF01.removed"];
+        for name in others {
+            let folder = bases.folder.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("notes.md"), "x").unwrap();
+        }
+        bases.finish_removals();
+        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), others.len());
+    }
+
+    #[test]
+    fn bases_elsewhere_and_bad_names_are_left_alone() {
+        let (place, bases) = made();
+        bases.make("law").unwrap();
+        let elsewhere = place.path().join("own");
+        fs::create_dir_all(&elsewhere).unwrap();
+        assert!(bases.remove(&elsewhere).is_err() && elsewhere.exists());
+        assert!(bases.rename(&elsewhere, "x").is_err());
+        let twice = bases.folder.join("zzz-00000001");
+        fs::create_dir_all(&twice).unwrap();
+        for name in ["law", "../x", "default", ""] {
+            write(&twice, name).unwrap();
+            assert_eq!(names(&bases), ["law"], "{name:?}");
+        }
+    }
+}
