@@ -8,6 +8,8 @@ Each client has an environment of its own in the cache, which pip and npm make o
 
 import argparse
 import contextlib
+import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -35,6 +37,8 @@ PACKAGES = {
     "instructor": ["instructor==1.17.0"],
     "pydantic-ai": ["pydantic-ai-slim[openai]==2.68.0"],
     "ollama": ["ollama==0.6.3"],
+    "litellm": ["litellm==1.110.2"],
+    "cohere": ["cohere==7.3.1"],
     "langchain": ["langchain-core==1.7.2", "langchain-openai==1.7.3"],
     "llamaindex": ["llama-index-core==0.14.25"],
     "mcp": ["mcp==2.3.0"],
@@ -194,6 +198,8 @@ def ai_sdk(url, _program):
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout.strip()
+
+
 def asked(url):
     """The questions of all kept runs."""
     import urllib.request
@@ -266,16 +272,97 @@ def pydantic_ai(url, _program):
     return f"{len(outputs)} kinds of output"
 
 
-def ollama(url, _program):
+def ollama(url, program):
     from ollama import Client
 
     client = Client(host=url)
     names = [model.model for model in client.list().models]
-    reply = client.chat(model="pikerag", messages=[{"role": "user", "content": QUESTION}])
-    parts = [part.message.content for part in client.chat(model="pikerag:latest", messages=[{"role": "user", "content": QUESTION}], stream=True)]
-    assert reply.message.content.startswith("20 [1]") and "".join(parts) == reply.message.content, (reply, parts)
+    shown = client.show("pikerag/kar3")
+    assert "completion" in shown.capabilities and shown.modelinfo["pikerag.context_length"] > 4096, shown
+    assert client.pull("pikerag").status == "success" and [part.status for part in client.pull("pikerag", stream=True)][-1] == "success"
     assert client.ps().models == []
-    return f"{len(names)} models"
+    messages = [{"role": "user", "content": QUESTION}]
+    reply = client.chat(model="pikerag", messages=messages)
+    text = reply.message.content
+    assert text.startswith("20 [1]") and "- [1] [" in text and f"]({url}/passages/default/" in text, text
+    assert abs((datetime.now(timezone.utc) - datetime.fromisoformat(reply.created_at[:19] + "+00:00")).total_seconds()) < 60, reply.created_at
+    assert reply.done_reason == "stop" and reply.total_duration > 0 and reply.message.thinking is None, reply
+    parts = list(client.chat(model="pikerag:latest", messages=messages, stream=True))
+    thoughts = "".join(part.message.thinking or "" for part in parts)
+    assert "".join(part.message.content or "" for part in parts) == text and "quantitative" in thoughts, parts
+    assert not any(part.message.thinking for part in client.chat(model="pikerag", messages=messages, stream=True, think=False))
+    assert client.generate(model="pikerag", prompt=QUESTION, system="Be brief.", options={"temperature": 0}).response == text
+    assert "".join(part.response or "" for part in client.generate(model="pikerag", prompt=QUESTION, stream=True)) == text
+    assert client.generate(model="pikerag").done_reason == "load"
+    assert client.generate(model="pikerag", prompt=QUESTION, options={"num_predict": 2}).done_reason == "length"
+    refused = [
+        (400, lambda: client.chat(model="pikerag", messages=messages, format="json")),
+        (400, lambda: client.generate(model="pikerag", prompt=QUESTION, options={"stop": ["x"]})),
+        (404, lambda: client.chat(model="llama3", messages=messages)),
+        (404, lambda: client.show("llama3")),
+        (404, lambda: client.pull("llama3")),
+        (400, lambda: client.create(model="mine", from_="pikerag")),
+        (400, lambda: client.copy("pikerag", "mine")),
+        (400, lambda: client.delete("pikerag")),
+    ]
+    for status, call in refused:
+        try:
+            call()
+            raise AssertionError("a request that cannot be served was answered")
+        except ResponseError as error:
+            assert error.status_code == status and error.error and "{" not in error.error, error
+    with with_models(program) as other:
+        client = Client(host=other)
+        vectors = client.embed(model="pikerag", input=["a crane", "a port"]).embeddings
+        assert len(vectors) == 2 and len(vectors[0]) == 8, vectors
+        assert client.embeddings(model="pikerag", prompt="a crane").embedding == vectors[0]
+    return f"{len(names)} models, {len(thoughts.splitlines())} lines of thinking"
+
+
+def litellm(url, program):
+    """Sends JSON without naming its type."""
+    # Its list of prices comes from the package, not from the network.
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    import litellm
+
+    messages = [{"role": "user", "content": QUESTION}]
+    ask = {"model": "ollama_chat/pikerag", "api_base": url, "messages": messages}
+    text = litellm.completion(**ask, temperature=0.2).choices[0].message.content
+    assert text.startswith("20 [1]"), text
+    deltas = [chunk.choices[0].delta for chunk in litellm.completion(**ask, stream=True)]
+    assert "".join(delta.content or "" for delta in deltas) == text, deltas
+    thoughts = "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas)
+    assert "quantitative" in thoughts, thoughts
+    short = litellm.completion(**ask, max_tokens=2)
+    assert short.choices[0].finish_reason == "length", short
+    refusal = ""
+    try:
+        litellm.completion(model="ollama_chat/llama3", api_base=url, messages=messages)
+    except Exception as error:  # Its class depends on the version.
+        refusal = str(error)
+    assert "llama3" in refusal, "a model that does not exist answered"
+    with with_models(program) as other:
+        made = litellm.embedding(model="ollama/pikerag", api_base=other, input=["a crane", "a port"])
+        assert len(made.data) == 2 and len(made.data[0]["embedding"]) == 8, made
+    return f"{len(thoughts.splitlines())} lines of reasoning"
+
+
+def cohere(_url, program):
+    from cohere import Client, ClientV2
+
+    documents = ["Tea grows on hills, as everybody knows.", "The crane lifts forty tons."]
+    with with_models(program) as url:
+        second = ClientV2(api_key="none", base_url=url)
+        found = second.rerank(model="pikerag", query="What lifts?", documents=documents, max_tokens_per_doc=512)
+        assert [result.index for result in found.results] == [1, 0], found
+        assert all(0 <= result.relevance_score <= 1 for result in found.results) and found.id, found
+        assert found.meta.api_version.version == "2", found
+        assert len(second.rerank(model="pikerag", query="What lifts?", documents=documents, top_n=1).results) == 1
+        first = Client(api_key="none", base_url=url)
+        fields = [{"title": "Tea", "text": documents[0]}, {"title": "Crane", "text": documents[1]}]
+        found = first.rerank(model="pikerag", query="What lifts?", documents=fields, rank_fields=["title", "text"], return_documents=True)
+        assert found.results[0].document.text == documents[1] and found.meta.api_version.version == "1", found
+    return f"{len(found.results)} results"
 
 
 def langchain(url, _program):
@@ -519,7 +606,7 @@ def schemathesis(url, _program):
     return next(line.strip() for line in ran.stdout.splitlines() if " generated, " in line)
 
 
-CHECKS = {"openai": openai, "responses": responses, "openai-agents": openai_agents, "ai-sdk": ai_sdk, "instructor": instructor, "pydantic-ai": pydantic_ai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "mcp-typescript": mcp_typescript, "openwebui": openwebui, "schemathesis": schemathesis}
+CHECKS = {"openai": openai, "responses": responses, "openai-agents": openai_agents, "ai-sdk": ai_sdk, "instructor": instructor, "pydantic-ai": pydantic_ai, "ollama": ollama, "litellm": litellm, "cohere": cohere, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "mcp-typescript": mcp_typescript, "openwebui": openwebui, "schemathesis": schemathesis}
 
 
 def environment(cache, name):
@@ -540,6 +627,57 @@ def environment(cache, name):
             return None
     done.write_text(wanted)
     return python
+
+
+class Models(http.server.BaseHTTPRequestHandler):
+    """Stands in for an embedder, with vectors of hashed words, and for a reranker: the shorter, the better."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path.endswith("/rerank"):
+            scores = [1 / (1 + len(text)) for text in asked["documents"]]
+            reply = {"results": [{"index": index, "relevance_score": score} for index, score in enumerate(scores)]}
+        else:
+            texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+            reply = {"data": [{"index": index, "embedding": self.vector(text)} for index, text in enumerate(texts)]}
+        body = json.dumps(reply | {"usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def vector(self, text):
+        numbers = [0.1] * 8
+        for word in text.lower().split():
+            numbers[hashlib.sha256(word.encode()).digest()[0] % 8] += 1.0
+        return numbers
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def with_models(program):
+    """The address of a server that has an embedder and a reranker."""
+    models = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Models)
+    threading.Thread(target=models.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{models.server_address[1]}/v1"
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        (place / "crane.md").write_text("# Crane\n\nThe crane of Hamburg lifts forty tons.\n")
+        tables = "".join(f'[{name}]\nbase_url = "{address}"\nmodel = "stand-in"\n' for name in ("embed", "rerank"))
+        (place / "pikerag.toml").write_text(tables)
+        variables = {"PATH": os.environ["PATH"], "HOME": folder, "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": "pikerag.toml"}
+        run = [program, "--base", "base"]
+        subprocess.run([*run, "index", "crane.md"], cwd=place, env=variables, check=True, capture_output=True)
+        server = subprocess.Popen([*run, "serve", "--port", "0"], cwd=place, env=variables, stdout=subprocess.PIPE, text=True)
+        try:
+            yield server.stdout.readline().split("listening on ")[1].split(";")[0]
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
+            models.shutdown()
 
 
 def serve(program, place):

@@ -81,7 +81,7 @@ pub mod parts {
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };
-    pub use pikerag_retrieve::{RetrieveError, Search};
+    pub use pikerag_retrieve::{RetrieveError, Search, SimilarityBy};
     pub use pikerag_store::{
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
         StoreLimits,

@@ -33,6 +33,7 @@ pub mod open_models;
 pub mod openai;
 pub mod payer;
 pub mod prefix;
+pub mod query_memo;
 pub mod retry;
 pub mod secret;
 pub mod single_flight;
@@ -55,6 +56,7 @@ pub use openai::{
 };
 pub use payer::{Charge, ChargeOutcome, Hold, OnAccount, Payer};
 pub use prefix::{Prefixed, Prefixes};
+pub use query_memo::QueryMemo;
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
 pub use single_flight::SingleFlight;

@@ -11,6 +11,7 @@ mod events;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+pub(crate) mod rerank;
 pub(crate) mod responses_api;
 mod structured;
 pub(crate) mod vectors;

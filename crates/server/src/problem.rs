@@ -381,7 +381,7 @@ impl IntoResponse for Problem {
 }
 
 /// A JSON body, a query and a path, whose errors become problems.
-pub(crate) use extract::{Body as JsonBody, Parts, Query};
+pub(crate) use extract::{Body as JsonBody, LooseJson, Parts, Query};
 
 mod extract;
 

@@ -21,7 +21,7 @@ use crate::api::{
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
-use crate::compat::{dify, mcp, ollama, openai, responses_api, vectors};
+use crate::compat::{dify, mcp, ollama, openai, rerank, responses_api, vectors};
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
 use crate::page;
@@ -35,7 +35,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
     let open = OpenApiRouter::new()
         .routes(routes!(health::health))
         .routes(routes!(health::ready))
-        .routes(routes!(ollama::version));
+        .routes(routes!(ollama::models::version));
     let read = OpenApiRouter::new()
         .routes(routes!(bases::bases))
         .routes(routes!(bases::status))
@@ -70,14 +70,26 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(passages::passage))
         .routes(routes!(openai::chat))
         .routes(routes!(openai::models))
-        .routes(routes!(ollama::tags))
-        .routes(routes!(ollama::ps))
-        .routes(routes!(ollama::chat))
+        .routes(routes!(ollama::models::tags))
+        .routes(routes!(ollama::models::ps))
+        .routes(routes!(ollama::answers::chat))
         .routes(routes!(dify::retrieval))
         .routes(routes!(vectors::embeddings))
-        .routes(routes!(vectors::rerank))
+        .routes(routes!(rerank::rerank))
         .routes(routes!(counters::metrics))
         .routes(routes!(openai::model))
+        .routes(routes!(ollama::models::show))
+        .routes(routes!(ollama::models::pull))
+        .routes(routes!(ollama::models::create))
+        .routes(routes!(ollama::models::copy))
+        .routes(routes!(ollama::models::delete))
+        .routes(routes!(ollama::models::push))
+        .routes(routes!(ollama::models::blob))
+        .routes(routes!(ollama::answers::generate))
+        .routes(routes!(ollama::vectors::embed))
+        .routes(routes!(ollama::vectors::embeddings))
+        .routes(routes!(rerank::rerank_v1))
+        .routes(routes!(rerank::rerank_v2))
         .routes(routes!(responses_api::create))
         .routes(routes!(responses_api::retrieve))
         .routes(routes!(responses_api::delete))

@@ -20,6 +20,8 @@ mod common;
 #[cfg(test)]
 mod described;
 #[cfg(test)]
+mod dify;
+#[cfg(test)]
 mod disks;
 #[cfg(test)]
 mod editions;
@@ -69,6 +71,8 @@ mod methods;
 mod models;
 #[cfg(test)]
 mod observed;
+#[cfg(test)]
+mod ollama;
 #[cfg(test)]
 mod openai;
 #[cfg(test)]

@@ -108,61 +108,6 @@ fn a_link_to_a_passage_opens_the_page_in_a_browser() {
     );
 }
 
-#[test]
-fn ollama_and_dify_get_documented_replies() {
-    let papers = place();
-    let serving = papers.serve(&["--offline"]);
-    assert!(serving.get("/api/version", "").json()["version"].is_string());
-    let model = &serving.get("/api/tags", "").json()["models"][0];
-    for field in ["name", "model", "modified_at", "digest"] {
-        assert!(model[field].is_string(), "{field}: {model}");
-    }
-    assert!(model["size"].is_u64() && model["details"].is_object());
-    let asked = json!({"model": "pikerag:latest", "messages": [{"role": "user", "content": "What does the crane of Hamburg lift?"}]});
-    let lines: Vec<Value> = serving
-        .post("/api/chat", "", &asked)
-        .text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let (last, parts) = lines.split_last().unwrap();
-    assert_eq!((last["done"].clone(), last["done_reason"].clone()), (json!(true), json!("stop")));
-    assert!(
-        parts[0]["message"]["content"].as_str().unwrap().contains("forty tons")
-            && parts[0]["done"] == false
-    );
-    let find = |more: Value| {
-        let mut body = json!({"knowledge_id": "default", "query": "crane Hamburg", "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        serving.post("/retrieval", "", &body)
-    };
-    let all = find(json!({})).json();
-    let records = all["records"].as_array().unwrap();
-    assert!(1 < records.len());
-    for record in records {
-        let score = record["score"].as_f64().unwrap();
-        assert!(
-            (0.0..=1.0).contains(&score)
-                && record["metadata"].is_object()
-                && record["content"].is_string(),
-            "{record}"
-        );
-    }
-    let best = find(json!({"retrieval_setting": {"top_k": 5, "score_threshold": 1.0}})).json();
-    assert_eq!(best["records"].as_array().unwrap().len(), 1);
-    let condition = |operator: &str, value: &str| json!({"metadata_condition": {"logical_operator": "and", "conditions": [{"name": ["path"], "comparison_operator": operator, "value": value}]}});
-    let open = find(condition("contains", "open")).json();
-    assert!(
-        open["records"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|record| record["metadata"]["path"].as_str().unwrap().contains("open"))
-    );
-    assert_eq!(find(condition("contains", "nowhere")).json(), json!({"records": []}));
-    assert_eq!(find(json!({"knowledge_id": "none"})).json()["error_code"], 2001);
-}
-
 /// Embeddings and rerankings come from the configured models, and metrics count all requests.
 #[test]
 fn the_embedder_and_the_reranker_are_served() {
@@ -220,9 +165,26 @@ fn the_embedder_and_the_reranker_are_served() {
     let best = ranked(json!({"top_n": 1, "return_documents": true}));
     assert_eq!((best.len(), &best[0]["index"]), (1, &all[0]["index"]), "{best:?}");
     assert!(best[0]["document"]["text"].is_string());
+    // The same by the addresses of Cohere and Jina, and in the format of Text Embeddings Inference.
+    for (path, version) in [("/v1/rerank", "1"), ("/v2/rerank", "2")] {
+        let body = json!({"model": "pikerag", "query": "Who lifts?", "documents": ["Tea grows.", "The crane lifts."], "max_tokens_per_doc": 512});
+        let reply = serving.post(path, "", &body).json();
+        assert_eq!(reply["meta"]["api_version"]["version"], version, "{reply}");
+        assert_eq!(reply["results"], json!(all), "{reply}");
+        assert!(reply["id"].is_string() && reply["usage"]["total_tokens"].is_u64(), "{reply}");
+    }
+    let texts = json!({"query": "Who lifts?", "texts": ["Tea grows.", "The crane lifts."], "return_text": true, "truncate": true});
+    let lines = serving.post("/rerank", "", &texts).json();
+    assert_eq!(
+        (&lines[0]["index"], &lines[0]["score"]),
+        (&all[0]["index"], &all[0]["relevance_score"])
+    );
+    assert!(lines[0]["text"].is_string() && lines.as_array().unwrap().len() == 2, "{lines}");
+    let wrong = serving.post("/rerank", "", &json!({"query": "a", "documents": ["a"], "top_k": 1}));
+    assert_eq!(wrong.status, 400, "{wrong:?}");
     let counted = serving.get("/metrics", "").text;
     for line in [
-        "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 2",
+        "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 3",
         "pikerag_model_calls_total{role=\"rerank\",model=\"stub-rerank\"} 1",
         "# EOF",
     ] {

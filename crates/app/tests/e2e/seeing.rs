@@ -202,10 +202,11 @@ fn assert_nothing_beyond(papers: &[Paper], key_filter: &KeyFilter, about: usize,
                 .replace("{other}", &run)
                 .replace("{job}", "1")
                 .replace("{page}", "1")
+                .replace("{digest}", "sha256:0")
                 .replace("{id}", "0");
             for query in ["", "?of=Ada&depth=3", "?limit=1000"] {
                 let mut body = body_of(&method, &path);
-                for name in ["question", "query"] {
+                for name in ["question", "query", "prompt"] {
                     if let Some(asked) = body.get_mut(name) {
                         *asked = json!(question);
                     }

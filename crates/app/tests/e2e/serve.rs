@@ -59,6 +59,11 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
         "chat" => {
             json!({"model": "pikerag", "stream": false, "messages": [{"role": "user", "content": "Who built the crane?"}]})
         }
+        "generate" => {
+            json!({"model": "pikerag", "stream": false, "prompt": "Who built the crane?"})
+        }
+        "show" | "pull" if !path.starts_with("/api/v1") => json!({"model": "pikerag"}),
+        "embed" => json!({"model": "pikerag", "input": "crane"}),
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
         "responses" => json!({"model": "pikerag", "input": "Who built the crane?"}),
         "sql" => json!({"statement": "SELECT 1"}),
@@ -111,6 +116,7 @@ fn every_route_requires_a_key_of_its_scope() {
             .replace("{class}", "machine")
             .replace("{id}", "0000000000000000")
             .replace("{model}", "pikerag")
+            .replace("{digest}", "sha256:0")
             .replace("{*file}", "sent.md")
             .replace("{file}", "sent.md");
         let query = match filled.rsplit('/').next().unwrap() {
@@ -155,9 +161,18 @@ fn every_route_requires_a_key_of_its_scope() {
         }
         let reply = send(Some(&elsewhere));
         let is_of_base = path.contains("{base}")
-            || ["completions", "chat", "retrieval", "responses"]
-                .iter()
-                .any(|end| path.ends_with(end));
+            || [
+                "completions",
+                "chat",
+                "generate",
+                "embed",
+                "api/show",
+                "api/pull",
+                "retrieval",
+                "responses",
+            ]
+            .iter()
+            .any(|end| path.ends_with(end));
         if is_of_base {
             assert_eq!(reply.status, 404, "{}", describe(&reply));
         }
@@ -224,6 +239,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
             "/v1/chat/completions",
             "/v1/responses",
             "/api/chat",
+            "/api/generate",
             "/api/v1/bases/default/search",
             "/retrieval",
         ] {
@@ -233,6 +249,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
                     json!({"model": "pikerag", "messages": conversation})
                 }
                 "/v1/responses" => json!({"model": "pikerag", "input": question}),
+                "/api/generate" => json!({"model": "pikerag", "prompt": question}),
                 "/retrieval" => json!({"query": question}),
                 path if path.ends_with("search") => json!({"query": question, "k": 100}),
                 _ => json!({ "question": question }),

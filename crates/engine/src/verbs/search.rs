@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger};
 use pikerag_methods::Ports;
-use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
+use pikerag_models::QueryMemo;
+use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, atoms, similarities};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -59,6 +60,9 @@ pub enum Recorded {
 pub struct SearchResponse {
     /// The hits, best first, each chunk once; fewer than `k` if no more chunks fit.
     pub hits: Vec<SearchHit>,
+    /// The measure of the hits' similarity. By words for a search by words, without an embedder, or
+    /// if the embedder does not know the language of the query.
+    pub similarity_by: SimilarityBy,
     /// Notices about the search.
     pub notices: Vec<Notice>,
 }
@@ -68,6 +72,9 @@ pub struct SearchResponse {
 pub struct SearchHit {
     /// The score; comparable only within one search.
     pub score: f32,
+    /// How similar the chunk is to the query, whatever else was found: comparable between searches
+    /// of one base by the same measure. By meaning a cosine from −1 to 1, by words from 0 to 1.
+    pub similarity: f32,
     /// The parts of the score.
     pub parts: BTreeMap<String, f32>,
     /// The atom that led to it.
@@ -117,17 +124,31 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
         Recorded::First => Arc::new(base.clone()),
         Recorded::Soon => Arc::new(SearchLedger(base.clone())),
     };
-    let (ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
-    let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
-    let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
+    let (mut ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
+    // The search and the similarity of its hits need the same vector.
+    ports.embedder =
+        ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
+    let finding = async {
+        let (hits, atoms) = look_up(session, &ports, request).await?;
+        let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();
+        let finder = match request.by {
+            Search::Words => Finder { embedder: None, ..ports.finder() },
+            _ => ports.finder(),
+        };
+        let similar = similarities(finder, &request.query, &ids).await?;
+        Ok::<_, EngineError>((hits, atoms, ids, similar))
+    };
+    let (hits, mut atoms, ids, similar) = session.unless_cancelled(finding).await?;
     let chunks = ports.base.chunks(&ids).await?;
     let chunks: HashMap<ChunkId, Chunk> =
         chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
     atoms.resize(hits.len(), None);
-    let hits = hits.into_iter().zip(atoms).filter_map(|(Hit { chunk, score, parts }, atom)| {
-        Some(SearchHit { score, parts, atom, chunk: chunks.get(&chunk)?.clone() })
+    let hits = hits.into_iter().zip(atoms).zip(similar.values);
+    let hits = hits.filter_map(|((Hit { chunk, score, parts }, atom), similarity)| {
+        let chunk = chunks.get(&chunk)?.clone();
+        Some(SearchHit { score, similarity, parts, atom, chunk })
     });
-    Ok(SearchResponse { hits: hits.collect(), notices })
+    Ok(SearchResponse { hits: hits.collect(), similarity_by: similar.by, notices })
 }
 
 /// The hits, and the atoms that led to them.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::ask::has_word;
 use crate::engine::Session;
 use crate::error::{EngineError, Needed, NoWords, Result};
+use crate::settings::Reranks;
 
 /// The most texts of one request.
 const TEXTS: usize = 2048;
@@ -29,6 +30,10 @@ pub struct RerankResponse {
     pub model: String,
     /// The score of each text, in the given order, from 0 to 1.
     pub scores: Vec<f64>,
+    /// Tokens that the endpoint counts; `None` if it does not report them.
+    pub prompt_tokens: Option<u64>,
+    /// Searches that the endpoint bills; `None` if it does not report them.
+    pub searches: Option<u64>,
 }
 
 /// Vectors of texts, made like those of documents.
@@ -90,8 +95,10 @@ pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<
     let ranking = session
         .unless_cancelled(async { Ok(reranking.await.map_err(RetrieveError::Model)?) })
         .await?;
-    // Some models give probabilities, others logits; the mapping keeps the order of both.
-    let is_share = ranking.scores.iter().all(|score| (0.0..=1.0).contains(score));
+    // Weights on this machine give logits, endpoints logits or probabilities; the mapping keeps the
+    // order of both.
+    let is_local = matches!(session.settings().rerank.by, Reranks::Local { .. });
+    let is_share = !is_local && ranking.scores.iter().all(|score| (0.0..=1.0).contains(score));
     let share = |score: &f32| match is_share {
         true => f64::from(*score),
         false => 1.0 / (1.0 + (-f64::from(*score)).exp()),
@@ -99,6 +106,8 @@ pub async fn rerank(session: &Session, query: &str, texts: &[String]) -> Result<
     Ok(RerankResponse {
         model: reranker.name().to_owned(),
         scores: ranking.scores.iter().map(share).collect(),
+        prompt_tokens: ranking.prompt_tokens,
+        searches: ranking.searches,
     })
 }
 

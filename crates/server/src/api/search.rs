@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::Chunk;
+use pikerag_engine::parts::SimilarityBy;
 use pikerag_engine::{Notice, Recorded, SearchRequest, Session};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,6 +21,9 @@ pub(crate) const MOST: usize = 200;
 pub(crate) struct SearchFound {
     /// Best first.
     pub(crate) hits: Vec<Found>,
+    /// The measure of the hits' `similarity`. `words` for a search by words, without an embedder, or
+    /// if the embedder does not know the language of the query.
+    similarity_by: SimilarityBy,
     /// Notices about this search.
     notices: Vec<Notice>,
 }
@@ -29,6 +33,9 @@ pub(crate) struct SearchFound {
 pub(crate) struct Found {
     /// Its score relative to the best hit of this search, which has 1.
     pub(crate) score: f64,
+    /// How similar it is to the query, from 0 to 1, whatever else was found. It compares between
+    /// searches of one base with the same `similarity_by`, and need not be in the order of the hits.
+    pub(crate) similarity: f64,
     /// The components of its score, as the search computes it.
     parts: BTreeMap<String, f32>,
     /// The atom that led to it.
@@ -79,10 +86,21 @@ pub(crate) async fn found(
     let best = response.hits.iter().map(|hit| f64::from(hit.score)).fold(0.0, f64::max);
     let hits = response.hits.into_iter().map(|hit| Found {
         score: if 0.0 < best { (f64::from(hit.score) / best).clamp(0.0, 1.0) } else { 0.0 },
+        similarity: rounded(hit.similarity),
         url: app.permalink(base, hit.chunk.id),
         parts: hit.parts,
         atom: hit.atom,
         chunk: hit.chunk,
     });
-    Ok(SearchFound { hits: hits.collect(), notices: response.notices })
+    Ok(SearchFound {
+        hits: hits.collect(),
+        similarity_by: response.similarity_by,
+        notices: response.notices,
+    })
+}
+
+/// A similarity from 0 to 1, to the precision that it has. A cosine below 0 is no similarity.
+fn rounded(similarity: f32) -> f64 {
+    const STEPS: f64 = 1e4;
+    (f64::from(similarity).clamp(0.0, 1.0) * STEPS).round() / STEPS
 }

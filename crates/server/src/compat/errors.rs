@@ -13,8 +13,22 @@ use crate::problem::Problem;
 /// The limit of bytes of a problem.
 const MOST: usize = 1 << 20;
 /// Ollama's routes below `/api/`; the others there are our own.
-const OF_OLLAMA: [&str; 9] =
-    ["version", "tags", "ps", "chat", "generate", "show", "embed", "embeddings", "pull"];
+const OF_OLLAMA: [&str; 14] = [
+    "version",
+    "tags",
+    "ps",
+    "chat",
+    "generate",
+    "show",
+    "embed",
+    "embeddings",
+    "pull",
+    "push",
+    "create",
+    "copy",
+    "delete",
+    "blobs",
+];
 /// Clients of OpenAI repeat a request after 409, unless this header forbids it.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
@@ -54,8 +68,8 @@ impl Shape {
         if path == "/retrieval" {
             return Some(Self::Dify);
         }
-        let of_ollama = path.strip_prefix("/api/").is_some_and(|name| OF_OLLAMA.contains(&name));
-        of_ollama.then_some(Self::Ollama)
+        let name = path.strip_prefix("/api/").and_then(|rest| rest.split('/').next());
+        name.is_some_and(|name| OF_OLLAMA.contains(&name)).then_some(Self::Ollama)
     }
 
     /// A problem in this format, for a stream that has begun.

@@ -1,4 +1,4 @@
-//! Serves `/v1/embeddings` and `/rerank`: the models behind searches.
+//! Serves `/v1/embeddings`: vectors by the embedder of a base.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::chat::{Served, named, served};
+use super::chat::{Served, served};
 use super::contract::{unknown, unsupported};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
@@ -82,7 +82,8 @@ pub(crate) async fn embeddings(
         .into_response())
 }
 
-fn texts(input: &Value) -> Result<Vec<String>, Problem> {
+/// The texts of an input: one text, or a list of texts, none of them empty.
+pub(super) fn texts(input: &Value) -> Result<Vec<String>, Problem> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let found = match input {
         Value::Array(all) => all.iter().map(text).collect(),
@@ -104,56 +105,4 @@ fn texts(input: &Value) -> Result<Vec<String>, Problem> {
 fn holds_tokens(input: &Value) -> bool {
     let Value::Array(values) = input else { return false };
     values.first().is_some_and(|first| first.is_number() || holds_tokens(first))
-}
-
-/// Texts to sort by their relevance to a query.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct RerankBody {
-    /// `pikerag`, followed by `@BASE`.
-    #[serde(default)]
-    model: String,
-    /// The query.
-    query: String,
-    /// Texts, or objects with a `text`.
-    #[schema(value_type = Vec<Object>)]
-    documents: Vec<Value>,
-    /// The number of best texts to return; all by default.
-    #[serde(default)]
-    top_n: Option<usize>,
-    /// Whether to return the texts; false by default.
-    #[serde(default)]
-    return_documents: bool,
-}
-
-/// Sorts texts by their relevance to a query with the configured reranker, best first.
-#[utoipa::path(post, path = "/rerank", tag = "compatible", request_body = RerankBody,
-    responses((status = 200, body = Value), (status = 409, body = Problem)))]
-pub(crate) async fn rerank(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    JsonBody(body): JsonBody<RerankBody>,
-) -> Result<Json<Value>, Problem> {
-    let text =
-        |value: &Value| value.as_str().or_else(|| value.get("text")?.as_str()).map(str::to_owned);
-    let texts: Option<Vec<String>> = body.documents.iter().map(text).collect();
-    let texts = texts.ok_or_else(|| {
-        Problem::bad_request("`documents` must hold texts, or objects with a `text`")
-    })?;
-    app.within(&[&body.query], &[])?;
-    let session = app.base(&caller, &named(&body.model).1)?;
-    let reranked = pikerag_engine::rerank(&session, &body.query, &texts).await?;
-    let mut order: Vec<(usize, f64)> = reranked.scores.into_iter().enumerate().collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    order.truncate(body.top_n.unwrap_or(usize::MAX));
-    let line = |(index, score): (usize, f64)| {
-        let mut line = json!({"index": index, "relevance_score": score});
-        if let (true, Some(fields), Some(text)) =
-            (body.return_documents, line.as_object_mut(), texts.get(index))
-        {
-            fields.insert("document".to_owned(), json!({ "text": text }));
-        }
-        line
-    };
-    let results: Vec<Value> = order.into_iter().map(line).collect();
-    Ok(Json(json!({"model": reranked.model, "results": results})))
 }
