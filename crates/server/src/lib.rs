@@ -8,6 +8,7 @@ mod app;
 mod audit;
 mod bounds;
 mod compat;
+mod document;
 mod forgetting;
 mod guard;
 mod idempotency;

@@ -154,6 +154,29 @@ fn no_two_types_share_a_schema_name() {
     assert!(150 < known.len());
 }
 
+/// Examples of requests and replies fit their schemas.
+#[test]
+fn examples_of_the_document_fit_their_schemas() {
+    let place = Place::new();
+    let document: Value = place.run_to(0, &["serve", "--openapi"]).json();
+    let mut n_examples = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let replies = operation["responses"].as_object().unwrap().values();
+            let bodies = replies.chain([&operation["requestBody"]]);
+            let contents = bodies.filter_map(|body| body["content"].as_object()).flatten();
+            for (kind, media) in contents {
+                let Some(example) = media.get("example") else { continue };
+                if let Err(misfit) = check(&document, &media["schema"], example) {
+                    panic!("{method} {path} {kind}: {misfit}");
+                }
+                n_examples += 1;
+            }
+        }
+    }
+    assert!(14 <= n_examples, "{n_examples}");
+}
+
 /// The project's example with a PDF added: tables in two languages, questions of many kinds, and
 /// pages.
 fn example() -> (Place, Vec<String>) {

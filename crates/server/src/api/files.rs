@@ -104,7 +104,7 @@ pub(crate) struct Uploaded {
 /// pieces, set `Content-Range: bytes FROM-TO/WHOLE`: each piece begins where the one before ended,
 /// and all use the same `?upload=ID`, so pieces of two senders are never joined. An interrupted
 /// upload continues where it ended (`bytes */WHOLE` if no byte is left to send).
-#[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
+#[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", operation_id = "uploadFile", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
 pub(crate) async fn upload(
@@ -220,7 +220,7 @@ pub(crate) struct IndexBody {
 }
 
 /// Indexes uploaded files: all pending ones, or those that failed before.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/index", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/index", operation_id = "indexFiles", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 202, body = Job), (status = 404, body = Problem)))]
 pub(crate) async fn index(
     State(app): State<App>,
@@ -264,7 +264,7 @@ async fn places(
 }
 
 /// What indexing the pending uploads would cost. No model is called.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", operation_id = "estimateIndexing", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 200, body = EstimateResponse), (status = 404, body = Problem)))]
 pub(crate) async fn estimate(
     Whole(session): Whole,
@@ -283,7 +283,7 @@ pub(crate) async fn estimate(
 }
 
 /// What deleting or forgetting a file would remove. Nothing is changed.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", operation_id = "previewDeletion", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
 pub(crate) async fn deletion(
     Whole(session): Whole,
@@ -322,7 +322,7 @@ pub(crate) struct Deleted {
 }
 
 /// Deletes a file with everything that was derived from it.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/files", tag = "files", params(("base" = String, Path), Going),
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/files", operation_id = "deleteFile", tag = "files", params(("base" = String, Path), Going),
     responses((status = 200, body = Deleted), (status = 404, body = Problem)))]
 pub(crate) async fn delete(
     State(app): State<App>,
