@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use pikerag_engine::keys::Scope;
 use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -15,8 +17,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, models,
-    passages, reading, runs, search, sent, tables, tags,
+    ask, bases, budget, configured, counters, files, forms, graph, health, jobs, keys, look,
+    models, passages, reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
 use crate::compat::{dify, mcp, ollama, openai, vectors};
@@ -97,7 +99,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(tags::declare_pair))
         .routes(routes!(tags::drop_pair))
         .routes(routes!(look::feedback))
-        .routes(routes!(look::revoke));
+        .routes(routes!(look::revoke))
+        .routes(routes!(forms::upload));
     let admin = OpenApiRouter::new()
         .routes(routes!(graph::export))
         .routes(routes!(configured::settings))
@@ -159,7 +162,7 @@ pub(crate) fn router(app: App) -> Router {
     let (routes, _) = whole(Some(&app));
     let document = openapi();
     let document = axum::routing::get(move || async move {
-        ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
+        ([(header::CONTENT_TYPE, "application/json")], document)
     });
     // Unknown routes are guarded like known ones: a caller without a key learns nothing about
     // either.
@@ -175,6 +178,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(page)
         .route("/openapi.json", document)
         .fallback_service(nowhere.with_state(Arc::clone(&app)))
+        .layer(from_fn(explained))
         .layer(DefaultBodyLimit::max(app.live().settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
         .layer(from_fn(busy(Arc::clone(&app))))
@@ -185,6 +189,23 @@ async fn nowhere() -> Problem {
     Problem::new(404, "no-such-route", Fault::Caller)
         .saying("this route does not exist")
         .hint("GET /openapi.json describes all routes")
+}
+
+/// Gives the refusal of a method a body. It also passes the guards of its route, which a fallback of
+/// axum would not.
+async fn explained(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let is_bare = !response.headers().contains_key(header::CONTENT_TYPE);
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED || !is_bare {
+        return response;
+    }
+    let problem = Problem::new(405, "wrong-method", Fault::Caller)
+        .saying("this route does not have this method")
+        .hint("the header `Allow` lists its methods");
+    let mut explained = problem.into_response();
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    explained.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
+    explained
 }
 
 fn describe(document: &mut OpenApi) {

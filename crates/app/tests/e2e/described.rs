@@ -11,7 +11,7 @@ use crate::common::{Place, good_stub};
 use crate::schemas::check;
 use crate::serving::{Reply, Serving};
 use crate::talker::Talker;
-use crate::uploads::archive;
+use crate::uploads::{FORM, archive, form};
 
 const BASE: &str = "/api/v1/bases/default";
 
@@ -81,8 +81,12 @@ impl<'a> Inspector<'a> {
 
     fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let bearer = format!("Bearer {}", self.key);
-        let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        self.serving.request(method, path, &[&own, headers].concat(), body)
+        let mut all = vec![("Authorization", bearer.as_str())];
+        if !headers.iter().any(|(name, _)| *name == "Content-Type") {
+            all.push(("Content-Type", "application/json"));
+        }
+        all.extend_from_slice(headers);
+        self.serving.request(method, path, &all, body)
     }
 
     /// The operation of a request, and the document's schema for this reply.
@@ -346,6 +350,12 @@ fn send_files(inspector: &mut Inspector<'_>) {
     inspector.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");
     assert_eq!(inspector.get(&format!("{BASE}/sent"))[4]["file"], "unwanted.md");
     inspector.send("DELETE", &format!("{BASE}/sent?file=unwanted.md"), &[], b"");
+    let two = form(&[("file", "one.md", b"# One\n"), ("file", "two.md", b"# Two\n")]);
+    let sent = inspector.send("POST", &format!("{files}?hold=true"), &[FORM], &two);
+    assert_eq!(sent["files"][1]["file"], "two.md", "{sent}");
+    for name in ["one.md", "two.md"] {
+        inspector.send("DELETE", &format!("{BASE}/sent?file={name}"), &[], b"");
+    }
     inspector.post(&format!("{BASE}/estimate"), &json!({}));
     let job =
         inspector.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();

@@ -144,15 +144,7 @@ pub(crate) async fn upload(
         let partial = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
         return Ok((StatusCode::ACCEPTED, Json(partial)).into_response());
     }
-    let (paths, unpacked) = match unpack {
-        true => {
-            let mut unpacked =
-                pikerag_engine::unpack(&session, part.complete(whole).await?, &file).await?;
-            part.discard();
-            (std::mem::take(&mut unpacked.places), Some(unpacked))
-        }
-        false => (vec![part.finish(whole).await?], None),
-    };
+    let (paths, unpacked) = stored(&session, part, &file, (whole, unpack)).await?;
     let job = match hold || paths.is_empty() {
         true => None,
         false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
@@ -161,17 +153,36 @@ pub(crate) async fn upload(
     Ok((StatusCode::OK, Json(uploaded)).into_response())
 }
 
+/// Puts a complete file in its place, or the files of an archive. Returns the paths to index.
+pub(super) async fn stored(
+    session: &Session,
+    mut part: Part,
+    file: &str,
+    (whole, unpack): (Option<u64>, bool),
+) -> Result<(Vec<PathBuf>, Option<UnpackResponse>), Problem> {
+    if !unpack {
+        return Ok((vec![part.finish(whole).await?], None));
+    }
+    let mut unpacked = pikerag_engine::unpack(session, part.complete(whole).await?, file).await?;
+    part.discard();
+    Ok((std::mem::take(&mut unpacked.places), Some(unpacked)))
+}
+
 /// Writes the body as it arrives, so that a broken connection keeps the bytes that came.
 async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| match is_slow(&error) {
-            true => Problem::slow(),
-            false => Problem::bad_request(format!("the body was cut off: {error}")),
-        })?;
-        part.take(&piece).await?;
+        part.take(&piece.map_err(|error| cut_off(&error))?).await?;
     }
     Ok(())
+}
+
+/// A body that did not arrive to its end.
+pub(super) fn cut_off(error: &axum::Error) -> Problem {
+    match is_slow(error) {
+        true => Problem::slow(),
+        false => Problem::bad_request(format!("the body was cut off: {error}")),
+    }
 }
 
 /// Reads `Content-Range: bytes FROM-TO/WHOLE`, or `bytes */WHOLE` if all bytes were sent before.

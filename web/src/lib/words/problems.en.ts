@@ -143,6 +143,8 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "response-lost": { title: "The response was lost", hint: "Send the request again." },
     "no-caller": { title: "The server cannot identify the caller", hint: "Reload the page." },
     "no-json": { title: "The server expects JSON", hint: "The page and the server may have different versions. Reload the page." },
+    "no-form": { title: "The server expects a form with files", hint: "The page and the server may have different versions. Reload the page." },
+    "wrong-method": { title: "The server does not have this method here", hint: "The page and the server may have different versions. Reload the page." },
     "run-broken": { title: "The run ended without a result", hint: "See the server’s log." },
   },
 };

@@ -143,6 +143,8 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "response-lost": { title: "响应已丢失", hint: "请重新发送请求。" },
     "no-caller": { title: "服务器无法识别请求者", hint: "请重新加载页面。" },
     "no-json": { title: "服务器需要 JSON", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
+    "no-form": { title: "服务器需要包含文件的表单", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
+    "wrong-method": { title: "服务器在此处不支持该请求方法", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
     "run-broken": { title: "运行没有结果就结束了", hint: "请查看服务器日志。" },
   },
 };
