@@ -257,7 +257,7 @@ def openapi(url, program):
         sys.path.insert(0, folder)
         steps = use_generated(url)
         binaries = own.parent / "node_modules/.bin"
-        run("node", binaries / "openapi-ts", "--input", document, "--output", place / "hey", "--client", "@hey-api/client-fetch", "--no-log-file")
+        run("node", binaries / "openapi-ts", "--input", document, "--output", place / "hey", "--silent", "--no-log-file")
         run("node", binaries / "openapi-typescript", document, "--output", place / "schema.d.ts")
         (place / "use.ts").write_text(TYPESCRIPT)
         options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"]

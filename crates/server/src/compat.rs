@@ -6,6 +6,6 @@ pub(crate) mod dify;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
-mod schemas;
+pub(crate) mod schemas;
 pub(crate) mod vectors;
 mod words;

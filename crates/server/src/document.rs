@@ -5,6 +5,7 @@
 
 mod errors;
 mod examples;
+mod protocols;
 
 use serde_json::{Map, Value, json};
 
@@ -18,11 +19,13 @@ pub(crate) fn complete(document: &mut Value) {
     errors::add_schemas(document);
     describe_forms(document);
     describe_tuples(document);
+    protocols::describe_fields(document);
     let components = document.get("components").cloned().unwrap_or_default();
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else { return };
     for (path, item) in paths {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
             let Some(operation) = operation.as_object_mut() else { continue };
+            protocols::complete(path, method, operation);
             errors::add(path, operation);
             describe_bytes(operation);
             describe_responses(method, operation, &components);
@@ -35,6 +38,8 @@ pub(crate) fn complete(document: &mut Value) {
 /// OpenAPI. A list of numbers within JSON stays one.
 fn describe_bytes(operation: &mut Map<String, Value>) {
     for content in contents(operation) {
+        // Generators of clients take the first content: JSON comes before events.
+        content.sort_keys();
         for (kind, media) in content {
             let schema = media.get_mut("schema").filter(|schema| is_bytes(schema));
             if let Some(schema) = schema.filter(|_| kind != JSON) {

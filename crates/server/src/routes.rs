@@ -21,7 +21,7 @@ use crate::api::{
     models, passages, reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
-use crate::compat::{dify, mcp, ollama, openai, vectors};
+use crate::compat::{dify, mcp, ollama, openai, schemas, vectors};
 use crate::document::complete;
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
@@ -219,6 +219,7 @@ fn describe(document: &mut OpenApi) {
         .build();
     document.servers = None;
     let components = document.components.get_or_insert_with(Components::new);
+    components.schemas.extend(schemas::all());
     components.add_security_scheme("key", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
 }
 

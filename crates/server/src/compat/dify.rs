@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::schemas::DifyRecords;
 use crate::api::search::{MOST, found};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
@@ -67,8 +66,8 @@ pub(crate) struct OneCondition {
 }
 
 /// Finds passages for a query.
-#[utoipa::path(post, path = "/retrieval", operation_id = "retrieveForDify", tag = "compatible", request_body = RetrievalBody,
-    responses((status = 200, body = DifyRecords)))]
+#[utoipa::path(post, path = "/retrieval", tag = "compatible", request_body = RetrievalBody,
+    responses((status = 200, body = Value)))]
 pub(crate) async fn retrieval(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

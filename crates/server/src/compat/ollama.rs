@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::{Asked, Message, asked, models, named, shown};
-use super::schemas::{ChatMessage, OllamaModels, OllamaReply, OllamaVersion};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 use crate::streams::{Drafts, Underway, Wanted, answered, broken};
@@ -25,13 +24,13 @@ const VERSION: &str = "0.12.0";
 const DAY: &str = "2026-01-01T00:00:00Z";
 
 /// The protocol version.
-#[utoipa::path(get, path = "/api/version", operation_id = "getOllamaVersion", tag = "compatible", responses((status = 200, body = OllamaVersion)))]
+#[utoipa::path(get, path = "/api/version", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn version() -> Json<Value> {
     Json(json!({ "version": VERSION }))
 }
 
 /// The available models.
-#[utoipa::path(get, path = "/api/tags", operation_id = "listOllamaModels", tag = "compatible", responses((status = 200, body = OllamaModels)))]
+#[utoipa::path(get, path = "/api/tags", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn tags(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -47,7 +46,7 @@ pub(crate) async fn tags(
 }
 
 /// The loaded models: an empty list, because none needs loading.
-#[utoipa::path(get, path = "/api/ps", operation_id = "listOllamaRunningModels", tag = "compatible", responses((status = 200, body = OllamaModels)))]
+#[utoipa::path(get, path = "/api/ps", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn ps() -> Json<Value> {
     Json(json!({ "models": [] }))
 }
@@ -58,7 +57,7 @@ pub(crate) struct OllamaBody {
     /// A name from `/v1/models`.
     model: String,
     /// The conversation; the last message is the question.
-    #[schema(value_type = Vec<ChatMessage>)]
+    #[schema(value_type = Vec<Object>)]
     messages: Vec<Message>,
     /// Whether the answer is streamed line by line; true by default.
     #[serde(default)]
@@ -66,8 +65,8 @@ pub(crate) struct OllamaBody {
 }
 
 /// Answers the last message of a conversation.
-#[utoipa::path(post, path = "/api/chat", operation_id = "ollamaChat", tag = "compatible", request_body = OllamaBody,
-    responses((status = 200, content((OllamaReply = "application/json"), (OllamaReply = "application/x-ndjson"))), (status = 402, body = Problem)))]
+#[utoipa::path(post, path = "/api/chat", tag = "compatible", request_body = OllamaBody,
+    responses((status = 200, body = Value)))]
 pub(crate) async fn chat(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::{Asked, Message, asked, models as model_names, named, shown};
-use super::schemas::{ChatChunk, ChatCompletion, ChatMessage, OpenAiModels};
 use super::words::{DraftWords, line};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
@@ -26,7 +25,7 @@ pub(crate) struct ChatBody {
     /// `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base.
     model: String,
     /// The conversation; the last message is the question.
-    #[schema(value_type = Vec<ChatMessage>)]
+    #[schema(value_type = Vec<Object>)]
     messages: Vec<Message>,
     /// Whether the answer comes as a stream.
     #[serde(default)]
@@ -40,8 +39,8 @@ pub(crate) struct ChatBody {
 /// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
 /// as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
 /// WebUI reads them.
-#[utoipa::path(post, path = "/v1/chat/completions", operation_id = "createChatCompletion", tag = "compatible", request_body = ChatBody,
-    responses((status = 200, content((ChatCompletion = "application/json"), (ChatChunk = "text/event-stream"))), (status = 402, body = Problem)))]
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
+    responses((status = 200, body = Value), (status = 400, body = Value)))]
 pub(crate) async fn chat(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -299,7 +298,7 @@ impl Streaming {
 }
 
 /// The available models: a name for each method and base.
-#[utoipa::path(get, path = "/v1/models", operation_id = "listOpenAiModels", tag = "compatible", responses((status = 200, body = OpenAiModels)))]
+#[utoipa::path(get, path = "/v1/models", tag = "compatible", responses((status = 200, body = Value)))]
 pub(crate) async fn models(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -2,8 +2,54 @@
 //! JSON, so no value of these types is made.
 #![expect(dead_code, reason = "the document describes these types, and nothing makes them")]
 
-use serde_json::Value;
+mod ollama;
+mod openai;
+mod search;
+
 use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+
+use self::ollama::{
+    OllamaGenerated, OllamaModels, OllamaReply, OllamaShown, OllamaStatus, OllamaVector,
+    OllamaVectors, OllamaVersion,
+};
+use self::openai::{
+    ChatChunk, ChatCompletion, EmbeddingsList, OpenAiModel, OpenAiModels, ResponsesEvent,
+    ResponsesReply,
+};
+use self::search::{DifyRecords, RerankAnswer, RerankDocument};
+
+/// All schemas by name; some more than once.
+pub(crate) fn all() -> Vec<(String, RefOr<Schema>)> {
+    let mut all = Vec::new();
+    add::<TextInput>(&mut all);
+    add::<ChatMessage>(&mut all);
+    add::<ChatCompletion>(&mut all);
+    add::<ChatChunk>(&mut all);
+    add::<OpenAiModels>(&mut all);
+    add::<OpenAiModel>(&mut all);
+    add::<EmbeddingsList>(&mut all);
+    add::<RerankDocument>(&mut all);
+    add::<RerankAnswer>(&mut all);
+    add::<OllamaVersion>(&mut all);
+    add::<OllamaModels>(&mut all);
+    add::<OllamaReply>(&mut all);
+    add::<OllamaGenerated>(&mut all);
+    add::<OllamaShown>(&mut all);
+    add::<OllamaStatus>(&mut all);
+    add::<OllamaVectors>(&mut all);
+    add::<OllamaVector>(&mut all);
+    add::<ResponsesReply>(&mut all);
+    add::<ResponsesEvent>(&mut all);
+    add::<DifyRecords>(&mut all);
+    all
+}
+
+/// Adds a schema and those that it refers to.
+fn add<T: ToSchema>(all: &mut Vec<(String, RefOr<Schema>)>) {
+    all.push((T::name().into_owned(), T::schema()));
+    T::schemas(all);
+}
 
 /// A text, or a list of texts.
 #[derive(ToSchema)]
@@ -42,315 +88,4 @@ pub(crate) struct ChatMessage {
     role: String,
     /// The text.
     content: Option<ChatContent>,
-}
-
-/// A whole answer, as OpenAI's clients read it.
-#[derive(ToSchema)]
-pub(crate) struct ChatCompletion {
-    /// Identifier of the answer; it contains the run's name.
-    id: String,
-    /// Always `chat.completion`.
-    object: String,
-    /// When it was made, in seconds since 1970.
-    created: u64,
-    /// The model of the request.
-    model: String,
-    /// One choice.
-    choices: Vec<ChatCompletionChoice>,
-    /// The tokens of the model calls.
-    usage: ChatUsage,
-}
-
-/// An answer.
-#[derive(ToSchema)]
-pub(crate) struct ChatCompletionChoice {
-    /// Always 0.
-    index: u32,
-    /// The answer.
-    message: ChatCompletionMessage,
-    /// Always null.
-    #[schema(value_type = Option<Object>)]
-    logprobs: Option<Value>,
-    /// Why it ends: `stop`.
-    finish_reason: String,
-}
-
-/// The message that answers.
-#[derive(ToSchema)]
-pub(crate) struct ChatCompletionMessage {
-    /// Always `assistant`.
-    role: String,
-    /// The answer with the numbers of its citations, then its rationale.
-    #[schema(required)]
-    content: Option<String>,
-    /// Always null.
-    refusal: Option<String>,
-    /// The citations.
-    #[schema(nullable = false)]
-    annotations: Option<Vec<ChatAnnotation>>,
-}
-
-/// A citation in the text of an answer.
-#[derive(ToSchema)]
-pub(crate) struct ChatAnnotation {
-    /// Always `url_citation`.
-    #[serde(rename = "type")]
-    kind: String,
-    /// The cited passage.
-    url_citation: ChatCitation,
-}
-
-/// A cited passage.
-#[derive(ToSchema)]
-pub(crate) struct ChatCitation {
-    /// A link to the passage.
-    url: String,
-    /// The title of the document.
-    title: String,
-    /// Where the number of the citation begins, in characters of the text.
-    start_index: u64,
-    /// Where it ends.
-    end_index: u64,
-}
-
-/// Tokens of model calls.
-#[derive(ToSchema)]
-pub(crate) struct ChatUsage {
-    /// Tokens of the prompts.
-    prompt_tokens: u64,
-    /// Tokens of the replies.
-    completion_tokens: u64,
-    /// The sum.
-    total_tokens: u64,
-}
-
-/// A piece of a streamed answer. The last event of the stream is `[DONE]`.
-#[derive(ToSchema)]
-pub(crate) struct ChatChunk {
-    /// The same for all pieces of an answer.
-    id: String,
-    /// Always `chat.completion.chunk`.
-    object: String,
-    /// When the answer was begun, in seconds since 1970.
-    created: u64,
-    /// The model of the request.
-    model: String,
-    /// One choice; none in the piece that holds the usage.
-    choices: Vec<ChatChunkChoice>,
-    /// The tokens, in the last piece, if `stream_options.include_usage` is set.
-    usage: Option<ChatUsage>,
-    /// A citation as Open WebUI reads it.
-    #[schema(value_type = Option<Object>, nullable = false)]
-    event: Option<Value>,
-}
-
-/// A piece of an answer.
-#[derive(ToSchema)]
-pub(crate) struct ChatChunkChoice {
-    /// Always 0.
-    index: u32,
-    /// The next piece.
-    delta: ChatDelta,
-    /// Always null.
-    #[schema(value_type = Option<Object>)]
-    logprobs: Option<Value>,
-    /// `stop` in the last piece.
-    #[schema(required)]
-    finish_reason: Option<String>,
-}
-
-/// The next piece of a message.
-#[derive(ToSchema)]
-pub(crate) struct ChatDelta {
-    /// `assistant`, in the first piece.
-    #[schema(nullable = false)]
-    role: Option<String>,
-    /// The checked answer.
-    #[schema(nullable = false)]
-    content: Option<String>,
-    /// A step of the run, or a draft of the answer.
-    #[schema(nullable = false)]
-    reasoning_content: Option<String>,
-    /// The citations.
-    #[schema(nullable = false)]
-    annotations: Option<Vec<ChatAnnotation>>,
-}
-
-/// The available models, as OpenAI's clients read them.
-#[derive(ToSchema)]
-pub(crate) struct OpenAiModels {
-    /// Always `list`.
-    object: String,
-    /// A model for each method and base.
-    data: Vec<OpenAiModel>,
-}
-
-/// A method of a base, as a model.
-#[derive(ToSchema)]
-pub(crate) struct OpenAiModel {
-    /// The name that requests use.
-    id: String,
-    /// Always `model`.
-    object: String,
-    /// Always 0.
-    created: u64,
-    /// Always `pikerag`.
-    owned_by: String,
-}
-
-/// Vectors, as OpenAI's clients read them.
-#[derive(ToSchema)]
-pub(crate) struct EmbeddingsList {
-    /// Always `list`.
-    object: String,
-    /// One for each text, in order.
-    data: Vec<EmbeddingLine>,
-    /// The embedder.
-    model: String,
-    /// Tokens of the texts.
-    usage: EmbeddingsUsage,
-}
-
-/// The vector of a text.
-#[derive(ToSchema)]
-pub(crate) struct EmbeddingLine {
-    /// Always `embedding`.
-    object: String,
-    /// The position of the text, from 0.
-    index: u64,
-    /// The vector.
-    embedding: EmbeddingVector,
-}
-
-/// A vector.
-#[derive(ToSchema)]
-#[serde(untagged)]
-pub(crate) enum EmbeddingVector {
-    /// Its numbers.
-    Numbers(Vec<f32>),
-    /// With `encoding_format = base64`: its numbers as little-endian `f32`.
-    Packed(String),
-}
-
-/// Tokens of embedded texts.
-#[derive(ToSchema)]
-pub(crate) struct EmbeddingsUsage {
-    /// Tokens of the texts; 0 if the embedder does not count them.
-    prompt_tokens: u64,
-    /// The same.
-    total_tokens: u64,
-}
-
-/// A text to sort.
-#[derive(ToSchema)]
-#[serde(untagged)]
-pub(crate) enum RerankDocument {
-    /// The text.
-    Text(String),
-    /// An object with the text.
-    Object(RerankText),
-}
-
-/// A text within an object.
-#[derive(ToSchema)]
-pub(crate) struct RerankText {
-    /// The text.
-    text: String,
-}
-
-/// The texts in the order of their relevance, best first.
-#[derive(ToSchema)]
-pub(crate) struct RerankReply {
-    /// The reranker.
-    #[schema(nullable = false)]
-    model: Option<String>,
-    /// Best first.
-    results: Vec<RerankResult>,
-}
-
-/// The relevance of a text.
-#[derive(ToSchema)]
-pub(crate) struct RerankResult {
-    /// The position of the text in the request, from 0.
-    index: u64,
-    /// From 0 to 1.
-    relevance_score: f64,
-    /// The text, if the request asks for it.
-    #[schema(nullable = false)]
-    document: Option<RerankText>,
-}
-
-/// The version of the protocol.
-#[derive(ToSchema)]
-pub(crate) struct OllamaVersion {
-    /// The version.
-    version: String,
-}
-
-/// Models, as Ollama's clients read them.
-#[derive(ToSchema)]
-pub(crate) struct OllamaModels {
-    /// A model for each method and base.
-    models: Vec<OllamaModel>,
-}
-
-/// A method of a base, as a model.
-#[derive(ToSchema)]
-pub(crate) struct OllamaModel {
-    /// The name that requests use.
-    name: String,
-    /// The same.
-    model: String,
-    /// A fixed day.
-    modified_at: String,
-    /// Always 0.
-    size: u64,
-    /// Only zeros.
-    digest: String,
-    /// Fields that clients expect.
-    #[schema(value_type = Object)]
-    details: Value,
-}
-
-/// An answer, or a line of a streamed answer, as Ollama's clients read it.
-#[derive(ToSchema)]
-pub(crate) struct OllamaReply {
-    /// The model of the request.
-    model: String,
-    /// A time.
-    created_at: String,
-    /// The answer, or its next piece.
-    message: ChatMessage,
-    /// Whether this is the last line.
-    done: bool,
-    /// Why it ends: `stop`.
-    #[schema(nullable = false)]
-    done_reason: Option<String>,
-    /// Tokens of the prompts.
-    #[schema(nullable = false)]
-    prompt_eval_count: Option<u64>,
-    /// Tokens of the replies.
-    #[schema(nullable = false)]
-    eval_count: Option<u64>,
-}
-
-/// The passages, as Dify reads them.
-#[derive(ToSchema)]
-pub(crate) struct DifyRecords {
-    /// Best first.
-    records: Vec<DifyRecord>,
-}
-
-/// A passage.
-#[derive(ToSchema)]
-pub(crate) struct DifyRecord {
-    /// Its text.
-    content: String,
-    /// From 0 to 1.
-    score: f64,
-    /// The title of its document with its headings.
-    title: String,
-    /// Fields of its document, with its path, page and link.
-    #[schema(value_type = Object)]
-    metadata: Value,
 }

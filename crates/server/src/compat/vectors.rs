@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::named;
-use super::schemas::{EmbeddingsList, RerankDocument, RerankReply, TextInput};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 
@@ -21,7 +20,7 @@ pub(crate) struct EmbeddingsBody {
     #[serde(default)]
     model: String,
     /// A text, or a list of texts.
-    #[schema(value_type = TextInput)]
+    #[schema(value_type = Object)]
     input: Value,
     /// `float` or `base64`.
     #[serde(default)]
@@ -29,8 +28,8 @@ pub(crate) struct EmbeddingsBody {
 }
 
 /// Vectors of texts, by the embedder of a base.
-#[utoipa::path(post, path = "/v1/embeddings", operation_id = "createEmbeddings", tag = "compatible", request_body = EmbeddingsBody,
-    responses((status = 200, body = EmbeddingsList), (status = 502, body = Problem)))]
+#[utoipa::path(post, path = "/v1/embeddings", tag = "compatible", request_body = EmbeddingsBody,
+    responses((status = 200, body = Value), (status = 400, body = Problem)))]
 pub(crate) async fn embeddings(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -75,7 +74,7 @@ pub(crate) struct RerankBody {
     /// The query.
     query: String,
     /// Texts, or objects with a `text`.
-    #[schema(value_type = Vec<RerankDocument>)]
+    #[schema(value_type = Vec<Object>)]
     documents: Vec<Value>,
     /// The number of best texts to return; all by default.
     #[serde(default)]
@@ -86,8 +85,8 @@ pub(crate) struct RerankBody {
 }
 
 /// Sorts texts by their relevance to a query with the configured reranker, best first.
-#[utoipa::path(post, path = "/rerank", operation_id = "rerank", tag = "compatible", request_body = RerankBody,
-    responses((status = 200, body = RerankReply), (status = 409, body = Problem), (status = 502, body = Problem)))]
+#[utoipa::path(post, path = "/rerank", tag = "compatible", request_body = RerankBody,
+    responses((status = 200, body = Value), (status = 409, body = Problem)))]
 pub(crate) async fn rerank(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -21,7 +21,8 @@ impl Protocol {
         match path {
             path if path.starts_with("/api/v1/") => Self::Own,
             path if path.starts_with("/api/") => Self::Ollama,
-            path if path.starts_with("/v1/") => Self::OpenAi,
+            path if path.starts_with("/v1/") || path.starts_with("/v2/") => Self::OpenAi,
+            "/rerank" => Self::OpenAi,
             "/retrieval" => Self::Dify,
             _ => Self::Own,
         }
