@@ -367,7 +367,7 @@ mod tests {
         assert!(reader.held.len() < 2000, "{}", reader.held.len());
         reader.take(b"\r\n--x-1\r\nContent-Disposition: form-data; name=file\r\n\r\n");
         assert_eq!(reader.next_piece(), Ok(Some(part("file", None))));
-        reader.take(&[b'x'; 100_000]);
+        reader.take(&vec![b'x'; 100_000]);
         assert!(matches!(reader.next_piece(), Ok(Some(FormPiece::Bytes(_)))));
         assert!(reader.held.len() < 10);
     }

@@ -75,6 +75,7 @@ pub(crate) struct ChatCitation {
 
 /// Tokens of model calls.
 #[derive(ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of the protocol")]
 pub(crate) struct ChatUsage {
     /// Tokens of the prompts.
     prompt_tokens: u64,
