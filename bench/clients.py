@@ -7,6 +7,7 @@ Each client has an environment of its own in the cache, which pip and npm make o
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import urllib.request
 import venv
 
 HERE = pathlib.Path(__file__).resolve()
@@ -29,14 +33,17 @@ PACKAGES = {
     "llamaindex": ["llama-index-core==0.14.25"],
     "mcp": ["mcp==2.3.0"],
     "mcp-previous": ["mcp<2"],
+    # Its packages are `NODE_PACKAGES`.
+    "mcp-typescript": [],
     # Without the packages that its middleware does not use, which are most of them.
     "openwebui": ["--no-deps", "-r", str(ROOT / "bench/openwebui.txt")],
     "schemathesis": ["schemathesis==4.32.5"],
     "openapi": ["openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1"],
 }
 
-# The packages of npm beside them.
+# The packages of npm.
 NODE_PACKAGES = {
+    "mcp-typescript": ["@modelcontextprotocol/sdk@1"],
     "openapi": ["@hey-api/openapi-ts@0.95.0", "openapi-typescript@7.13.0", "typescript@5.9.3"],
 }
 
@@ -53,20 +60,31 @@ def openai(url, _program):
     assert message.content.startswith("20 [1]"), message.content
     first = message.annotations[0].url_citation
     assert first.url.startswith("http") and message.content[first.start_index : first.end_index] == "[1]", first
-    text, thoughts, sources, usage = "", "", 0, None
+    assert client.models.retrieve("pikerag/kar3").id == "pikerag/kar3"
+    text, thoughts, sources, annotations, usage = "", "", 0, [], None
     options = {"include_usage": True}
     for chunk in client.chat.completions.create(model="pikerag", messages=messages, stream=True, stream_options=options):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             text += choice.delta.content or ""
             thoughts += getattr(choice.delta, "reasoning_content", None) or ""
+            annotations += getattr(choice.delta, "annotations", None) or []
         sources += "event" in (chunk.model_extra or {})
     assert text == message.content and "quantitative" in thoughts and sources == 20 and usage is not None, (text, thoughts, sources)
+    assert [one["url_citation"]["url"] for one in annotations] == [one.url_citation.url for one in message.annotations], annotations
+    short = client.chat.completions.create(model="pikerag", messages=messages, max_tokens=20).choices[0]
+    assert short.finish_reason == "length" and text.startswith(short.message.content) and len(short.message.annotations) < 20, short
+    for refused in ({"n": 2}, {"stop": ["x"]}, {"logprobs": True}, {"tool_choice": "required"}, {"extra_body": {"filtre": ["folder=x"]}}):
+        try:
+            client.chat.completions.create(model="pikerag", messages=messages, **refused)
+            raise AssertionError(f"{refused} was ignored")
+        except APIStatusError as error:
+            assert error.status_code == 400 and error.param in [*refused, "filtre"], error
     try:
         client.chat.completions.create(model="pikerag/no-such", messages=messages)
         raise AssertionError("a method that does not exist answered")
     except APIStatusError as error:
-        assert error.status_code == 400 and error.code == "no-such-method", error
+        assert error.status_code == 404 and error.code == "model_not_found", error
     return f"{len(names)} models, {len(message.annotations)} citations, {len(thoughts.splitlines())} lines of reasoning"
 
 
@@ -107,37 +125,136 @@ def llamaindex(url, _program):
     return f"{len(nodes)} nodes"
 
 
+@contextlib.contextmanager
+def slow_server(program, seconds):
+    """The address of a server over the example whose model refuses each request, and takes this long for it."""
+    import http.server
+
+    class Model(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            time.sleep(seconds)
+            body = json.dumps({"error": {"message": "refused"}}).encode()
+            self.send_response(400)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    model = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    model.daemon_threads = True
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    place = pathlib.Path(os.environ["PLACE"])
+    settings = place / "slow.toml"
+    chat = f'[chat]\nbase_url = "http://127.0.0.1:{model.server_port}/v1"\nmodel = "slow"\napi_key = "none"\n'
+    settings.write_text((place / "pikerag.toml").read_text() + "\n" + chat)
+    run = [program, "--config", settings, "--base", os.environ["BASE"], "serve", "--port", "0"]
+    server = subprocess.Popen(run, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield server.stdout.readline().split("listening on ")[1].split(";")[0]
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+        model.shutdown()
+
+
+def check_cancelled(url):
+    """The latest run was cancelled."""
+    for _ in range(100):
+        runs = json.load(urllib.request.urlopen(f"{url}/api/v1/bases/default/runs?limit=1"))
+        if runs[0]["state"] != "running":
+            break
+        time.sleep(0.1)
+    assert runs[0]["state"] == "cancelled", runs
+
+
 def mcp(url, program):
     import asyncio
 
     from mcp import StdioServerParameters
 
-    async def use(session, counts):
-        listed = await session.list_tools()
-        tools = {tool.name for tool in listed.tools}
-        assert tools == {"ask", "search", "get_chunk", "list_sources", "graph_neighbours"}, tools
-        answer = await session.call_tool("ask", {"question": QUESTION})
-        structured = field(answer, "structured_content", "structuredContent")
-        assert structured["answer"] == "20" and len(structured["citations"]) == 20, structured
-        texts = [block.text for block in answer.content if block.type == "text"]
-        assert json.loads(texts[0]) == structured
-        links = [block for block in answer.content if block.type == "resource_link"]
-        assert links and str(links[0].uri).startswith("http"), answer.content
-        found = field(await session.call_tool("search", {"query": FACT, "k": 3}), "structured_content", "structuredContent")
-        chunk = await session.call_tool("get_chunk", {"chunk": found["hits"][0]["chunk"]})
-        assert "text" in field(chunk, "structured_content", "structuredContent")
-        sources = await session.call_tool("list_sources", {})
-        assert field(sources, "structured_content", "structuredContent")["left"] == 0
-        around = await session.call_tool("graph_neighbours", {"of": found["hits"][0]["chunk"]})
-        assert field(around, "structured_content", "structuredContent")["nodes"]
-        wrong = await session.call_tool("ask", {"question": "???"})
-        assert field(wrong, "is_error", "isError"), wrong
-        counts.append(len(tools))
-
     def field(value, *names):
         return next(getattr(value, name) for name in names if hasattr(value, name))
 
-    async def everything():
+    def structured(result):
+        return field(result, "structured_content", "structuredContent")
+
+    def is_error(result):
+        return field(result, "is_error", "isError")
+
+    async def use(session, counts, scheme):
+        listed = await session.list_tools()
+        tools = {tool.name for tool in listed.tools}
+        assert tools == {"ask", "search", "fetch", "get_chunk", "list_sources", "graph_neighbours"}, tools
+        steps = []
+
+        async def progress(number, _total, message):
+            steps.append((number, message))
+
+        answer = await session.call_tool("ask", {"question": QUESTION}, progress_callback=progress)
+        assert structured(answer)["answer"] == "20" and len(structured(answer)["citations"]) == 20, answer
+        numbers = [number for number, _ in steps]
+        assert 1 < len(steps) and numbers == sorted(set(numbers)), steps
+        assert any("quantitative" in message for _, message in steps), steps
+        texts = [block.text for block in answer.content if block.type == "text"]
+        assert json.loads(texts[0]) == structured(answer)
+        links = [block for block in answer.content if block.type == "resource_link"]
+        assert links and str(links[0].uri).startswith(scheme), answer.content
+        found = await session.call_tool("search", {"query": FACT, "k": 3})
+        # ChatGPT's form of `search` and `fetch`: one block of text.
+        assert len(found.content) == 1 and json.loads(found.content[0].text) == structured(found), found
+        found = structured(found)
+        first = found["results"][0]
+        assert set(first) == {"id", "title", "url"} and first["url"].startswith(scheme), found
+        fetched = await session.call_tool("fetch", {"id": first["id"]})
+        assert len(fetched.content) == 1 and json.loads(fetched.content[0].text) == structured(fetched), fetched
+        assert {"id", "title", "text", "url", "metadata"} == set(structured(fetched)), fetched
+        assert found["hits"][0]["text"] in structured(fetched)["text"], fetched
+        chunk = await session.call_tool("get_chunk", {"chunk": found["hits"][0]["chunk"]})
+        assert "text" in structured(chunk)
+        sources = await session.call_tool("list_sources", {})
+        assert structured(sources)["left"] == 0
+        around = await session.call_tool("graph_neighbours", {"of": found["hits"][0]["chunk"]})
+        assert structured(around)["nodes"]
+        wrong = await session.call_tool("ask", {"question": "???"})
+        assert is_error(wrong), wrong
+        misspelt = await session.call_tool("search", {"query": FACT, "filters": ["folder=none"]})
+        assert is_error(misspelt) and "unknown argument `filters`" in misspelt.content[0].text, misspelt
+        counts.append(len(tools))
+
+    async def wait(session, url):
+        """A call is reported while its model works, and stops when it is cancelled."""
+        steps = []
+        reported = asyncio.Event()
+
+        async def progress(number, _total, message):
+            steps.append(message)
+            if message.startswith("Still working"):
+                reported.set()
+
+        slow = {"question": FACT, "method": "naive-rag"}
+        refused = await session.call_tool("ask", slow, progress_callback=progress)
+        assert is_error(refused) and reported.is_set(), (refused, steps)
+        reported.clear()
+        # The previous version sends no notification by itself.
+        number = getattr(session, "_request_id", None)
+        call = asyncio.create_task(session.call_tool("ask", slow, progress_callback=progress))
+        await asyncio.wait_for(reported.wait(), 60)
+        if number is not None:
+            from mcp import types
+
+            cancelled = types.CancelledNotification(params=types.CancelledNotificationParams(requestId=number))
+            await session.send_notification(types.ClientNotification(cancelled))
+        call.cancel()
+        await asyncio.wait([call])
+        await asyncio.to_thread(check_cancelled, url)
+        return len(steps)
+
+    async def everything(slow_url):
         counts = []
         stdio = StdioServerParameters(command=program, args=["--offline", "--base", os.environ["BASE"], "mcp"], env=dict(os.environ), cwd=os.environ["PLACE"])
         try:
@@ -145,9 +262,13 @@ def mcp(url, program):
             from mcp.client.stdio import stdio_client
 
             async with Client(f"{url}/mcp") as client:
-                await use(client, counts)
+                await use(client, counts, "http")
             async with Client(stdio_client(stdio)) as client:
-                await use(client, counts)
+                await use(client, counts, "file:")
+            # The version with sessions cancels by a notification, the next one by closing the stream.
+            for mode in ("legacy", "auto"):
+                async with Client(f"{slow_url}/mcp", mode=mode) as client:
+                    steps = await wait(client, slow_url)
         except ImportError:
             from mcp import ClientSession
             from mcp.client.stdio import stdio_client
@@ -156,17 +277,32 @@ def mcp(url, program):
             async with streamablehttp_client(f"{url}/mcp") as (read, write, _):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, counts)
+                    await use(session, counts, "http")
             async with stdio_client(stdio) as (read, write):
                 async with ClientSession(read, write) as session:
                     await session.initialize()
-                    await use(session, counts)
-        return counts
+                    await use(session, counts, "file:")
+            async with streamablehttp_client(f"{slow_url}/mcp") as (read, write, _):
+                async with ClientSession(read, write) as session:
+                    await session.initialize()
+                    steps = await wait(session, slow_url)
+        return counts, steps
 
     from importlib.metadata import version
 
-    counts = asyncio.run(everything())
-    return f"mcp {version('mcp')}: {counts[0]} tools over HTTP, {counts[1]} over standard streams"
+    with slow_server(program, 15) as slow_url:
+        counts, steps = asyncio.run(everything(slow_url))
+    return f"mcp {version('mcp')}: {counts[0]} tools over HTTP, {counts[1]} over standard streams; {steps} reports while the model works"
+
+
+def mcp_typescript(url, program):
+    """The client of many assistants: it waits for 60 seconds, or as long as reports come."""
+    with slow_server(program, 25) as slow_url:
+        command = ["node", ROOT / "bench/mcp_client.mjs", os.environ["NODE_FOLDER"], url, slow_url, QUESTION, FACT]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        check_cancelled(slow_url)
+    return ran.stdout.strip()
 
 
 def openwebui(_url, program):
@@ -179,8 +315,6 @@ def openwebui(_url, program):
 
 def schemathesis(url, _program):
     """Sends requests that the document allows and others: no reply is an error of the server, and each fits the document."""
-    import urllib.request
-
     def get(route, body=None):
         data = json.dumps(body).encode() if body else None
         request = urllib.request.Request(f"{url}/api/v1/bases/default/{route}", data, {"content-type": "application/json"})
@@ -327,7 +461,7 @@ def use_generated(url):
     return 11
 
 
-CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "openwebui": openwebui, "openapi": openapi, "schemathesis": schemathesis}
+CHECKS = {"openai": openai, "ollama": ollama, "langchain": langchain, "llamaindex": llamaindex, "mcp": mcp, "mcp-previous": mcp, "mcp-typescript": mcp_typescript, "openwebui": openwebui, "openapi": openapi, "schemathesis": schemathesis}
 
 
 def environment(cache, name):
@@ -335,18 +469,16 @@ def environment(cache, name):
     folder = cache / name
     python = folder / "bin/python"
     done = folder / "done"
-    of_node = NODE_PACKAGES.get(name, [])
-    wanted = "\n".join(PACKAGES[name] + of_node)
+    wanted = "\n".join(PACKAGES[name] + NODE_PACKAGES.get(name, []))
     if done.exists() and done.read_text() == wanted:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    if subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
+    if PACKAGES[name] and subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES[name]]).returncode:
         return None
-    if of_node:
+    if node := NODE_PACKAGES.get(name):
         npm = shutil.which("npm")
-        install = [npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, *of_node]
-        if npm is None or subprocess.run(install).returncode:
+        if npm is None or subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder, *node]).returncode:
             return None
     done.write_text(wanted)
     return python
@@ -392,6 +524,7 @@ def main():
                     absent.append(name)
                     print(f"{name}: packages are not available", flush=True)
                     continue
+                variables["NODE_FOLDER"] = str(cache / name)
                 command = [python, HERE, "--program", program, "--check", name, "--url", url]
                 ran = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=180)
                 print(f"{name}: {ran.stdout.strip() if ran.returncode == 0 else 'FAILED'}", flush=True)

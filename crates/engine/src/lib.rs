@@ -96,7 +96,7 @@ pub mod parts {
     };
 }
 
-pub use pikerag_language::format_number;
+pub use pikerag_language::{estimate_tokens, format_number};
 
 pub use crate::change_error::ChangeChatError;
 pub use crate::chart::{NoChart, svg_chart};

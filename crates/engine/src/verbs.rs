@@ -86,7 +86,7 @@ pub use self::models::{
     use_model,
 };
 pub use self::money::RunUsd;
-pub use self::original::{KeptOriginals, OriginalResponse, original};
+pub use self::original::{KeptOriginals, OriginalResponse, local_files, original};
 pub use self::page::{WIDTHS, page};
 pub use self::parse::{ParseRequest, parse};
 pub use self::progress::{OnProgress, Progress};

@@ -1,7 +1,7 @@
 //! Resolves a document's links and lists the names under which each chunk is found.
 
 use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source, file_uri};
-use pikerag_language::names::{names_in, title_names};
+use pikerag_language::names::{Name, names_in, title_names};
 
 use crate::keys::{address, key};
 use crate::references::mentioned as mentioned_documents;
@@ -49,6 +49,8 @@ pub(crate) fn names(
         mentioned.extend(titles.iter().map(|(name, _)| name.clone()));
         let called = mentioned_documents(&chunk.text, source, &mentioned);
         uses.extend(called.into_iter().map(|key| (chunk.id, NameUse::Mentions(key))));
+        // The identifier of a record is asked for, as in *What happened in INC-205?*
+        titles.extend(record_identifier(&source.uri).map(|name| (name, 100)));
         for (name, weight) in titles {
             uses.push((chunk.id, NameUse::Bears { key: key(&name), weight }));
         }
@@ -59,6 +61,15 @@ pub(crate) fn names(
     uses.sort_unstable();
     uses.dedup();
     uses
+}
+
+/// The identifier of a record in a file of many: the end of its URI, unless it only counts.
+fn record_identifier(uri: &str) -> Option<Name> {
+    let (_, identifier) = uri.rsplit_once('#')?;
+    let has = |is: fn(char) -> bool| identifier.contains(is);
+    let counts = !has(char::is_alphabetic) || !has(char::is_numeric);
+    let (name, _) = title_names(identifier).into_iter().next()?;
+    (!counts).then_some(name)
 }
 
 /// A link's target as a URI: a path is resolved against its file, an outside address is unchanged,
@@ -115,6 +126,17 @@ fn percent_decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_named_by_its_identifier_but_not_by_its_place() {
+        let name = |uri| record_identifier(uri).map(|name| name.join(" "));
+        assert_eq!(name("incidents.jsonl#INC-205").as_deref(), Some("inc 205"));
+        assert_eq!(name("表.csv#合同A12").as_deref(), Some("合 同 a12"));
+        for counted in ["rows.csv#17", "rows.csv#2024-05", "rows.csv#summary", "notes.md", "a.csv#"]
+        {
+            assert_eq!(name(counted), None, "{counted}");
+        }
+    }
 
     #[test]
     fn targets() {

@@ -29,6 +29,7 @@ use self::shown::{Shown, ShownBefore};
 use self::trained::Trained;
 pub use self::trial::{Trial, try_out};
 use crate::conclude::{conclude, conclude_read};
+use crate::editions::with_marked_titles_among;
 use crate::fitting::fitted;
 use crate::naive_rag;
 use crate::organizing::gathered;
@@ -139,6 +140,7 @@ impl Solving<'_> {
                 is_last: number == most,
                 lookups: self.params.lookups,
             };
+            shown = self.marked(shown).await?;
             shown = self.shortened(run, shown).await?;
             let reply =
                 read_round(self.ports, run, self.question, &self.findings, &shown, asking).await?;
@@ -191,6 +193,16 @@ impl Solving<'_> {
             shown = next;
         }
         Ok(result)
+    }
+
+    /// The passages of a round, with a mark in the titles of documents that another known document replaces.
+    async fn marked(&self, shown: Shown) -> Result<Shown, SolveError> {
+        let (known, context) = (self.findings.context(&self.findings.all()), shown.context());
+        let marked = with_marked_titles_among(self.ports, self.question, &known, &context).await?;
+        Ok(match marked {
+            Some(marked) => shown.shortened(&marked).0,
+            None => shown,
+        })
     }
 
     /// The passages of a round as a slow model reads them in time: their best sentences and rows, under the same

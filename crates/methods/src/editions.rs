@@ -156,7 +156,18 @@ pub(crate) async fn with_marked_titles(
     question: &Question,
     context: &Context,
 ) -> Result<Option<Context>, SolveError> {
-    let found = replacements(ports.base.as_ref(), &of_chunks(in_context(context))).await?;
+    with_marked_titles_among(ports, question, context, context).await
+}
+
+/// As [`with_marked_titles`], where the replacing documents may be among other known passages.
+pub(crate) async fn with_marked_titles_among(
+    ports: &Ports,
+    question: &Question,
+    known: &Context,
+    context: &Context,
+) -> Result<Option<Context>, SolveError> {
+    let mut found = replacements(ports.base.as_ref(), &of_chunks(in_context(known))).await?;
+    found.retain(|found| in_context(context).any(|chunk| chunk.source == found.older));
     if found.is_empty() {
         return Ok(None);
     }

@@ -6,6 +6,7 @@ mod blocks;
 mod config;
 mod cross;
 mod files;
+mod gathered;
 mod gemm;
 mod halves;
 mod later;
@@ -39,6 +40,7 @@ pub use later::LaterEmbedder;
 pub use weights::{Looked, NotFound, Places, Weights, find_multilingual, find_weights};
 
 use config::{Pooling, Shape};
+use gathered::Gathered;
 use model::Model;
 use packed::Packed;
 use tensors::Safetensors;
@@ -51,6 +53,7 @@ use tokenize::{Tokens, cut_at, read_tokenizer};
 #[derive(Clone)]
 pub struct LocalEmbedder {
     loaded: Arc<Loaded>,
+    gathered: Gathered,
 }
 
 struct Loaded {
@@ -145,7 +148,7 @@ impl LocalEmbedder {
             }
         };
         let name = weights.name.clone();
-        Ok(Self { loaded: Arc::new(Loaded { name, tokens, model }) })
+        Ok(Self { loaded: Arc::new(Loaded { name, tokens, model }), gathered: Gathered::default() })
     }
 
     /// Numbers per vector: 384 for all-MiniLM-L6-v2.
@@ -203,8 +206,16 @@ impl Embedder for LocalEmbedder {
     /// [`ModelError::Broken`] if tokenizer and weights belong to different models.
     ///
     /// # Cancel safety
-    /// Dropping the future stops the work within about a second.
+    /// Dropping the future stops the work within about a second. A few texts are embedded together
+    /// with those of other callers, whose work goes on.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
+        if Gathered::takes(texts) {
+            let loaded = Arc::clone(&self.loaded);
+            let embed = move |all: &[String]| loaded.embed(all, &AtomicBool::new(false));
+            if let Some(vectors) = self.gathered.embed(texts, embed).await {
+                return Ok(vectors);
+            }
+        }
         let texts = texts.to_vec();
         self.blocking(move |loaded, is_cancelled| loaded.embed(&texts, is_cancelled)).await
     }

@@ -226,7 +226,8 @@ async fn read_or_ask_again<R>(
     }
     let is_readable = read(&first.text).is_ok();
     // A cut below the limit has another cause: the same request would be paid twice.
-    let needs_higher_limit = is_cut_at(&first, options.limit) && !repeats_itself(&first.text);
+    let needs_higher_limit =
+        is_cut_at(&first, options.limit) && !repeats_itself(&first.text, &rendered);
     if needs_higher_limit && !(is_readable && options.tolerates_truncation) {
         let raised =
             CallOptions { limit: options.limit.saturating_mul(LIMIT_FACTOR), ..options.clone() };
@@ -642,7 +643,15 @@ mod tests {
         let repetitive: &'static str = Box::leak(sentence.repeat(6).into_boxed_str());
         let (colour, limits, _) = cut(vec![(repetitive, FinishReason::Length), WHOLE]).await;
         assert_eq!((colour.as_deref(), limits), (Ok("blue"), vec![(9, false), (9, true)]));
-        assert!(!repeats_itself(&sentence.repeat(2)) && !repeats_itself("no"));
+        assert!(!repeats_itself(&sentence.repeat(2), "") && !repeats_itself("no", ""));
+        // A model that is lost counts on; a table of measurements differs in its numbers, too.
+        let rows: String = (1..=40)
+            .map(|day| {
+                format!(r#"{{"day":"2025-05-{day:02}","cause":"worn pump","lost":"{day} hours"}},"#)
+            })
+            .collect();
+        assert!(repeats_itself(&rows, &"The pump was worn. ".repeat(20)));
+        assert!(!repeats_itself(&rows, &"On 1 May it lost 2 hours. ".repeat(80)));
     }
 
     /// A limit from the settings replaces the prompt's limit and rises by the same factor.

@@ -2,7 +2,11 @@
 
 mod background;
 pub(crate) mod chat;
+mod contract;
+mod cut;
 pub(crate) mod dify;
+pub(crate) mod errors;
+mod events;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;

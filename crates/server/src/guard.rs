@@ -320,9 +320,11 @@ pub(crate) async fn hardened(State(app): State<App>, request: Request, next: Nex
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::VARY, HeaderValue::from_static("Origin"));
         let names = HeaderValue::from_static(
-            "authorization, content-type, idempotency-key, x-api-key, mcp-protocol-version",
+            "authorization, content-type, idempotency-key, x-api-key, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
         );
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names);
+        let shown = HeaderValue::from_static("mcp-session-id");
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, shown);
         let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
         headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
     }

@@ -44,6 +44,7 @@ pub(crate) struct Problem {
     hint: Option<Box<str>>,
     id: Option<Box<str>>,
     seq: Option<u32>,
+    param: Option<Box<str>>,
 }
 
 /// A problem as JSON (RFC 9457).
@@ -82,13 +83,17 @@ struct ProblemAsJson {
     /// Only with `run-diverged`: the number of the first event that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u32>,
+    /// The field of the request that must change, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    param: Option<Box<str>>,
 }
 
 impl From<Problem> for ProblemAsJson {
     fn from(problem: Problem) -> Self {
-        let Problem { status, detail, detail_zh, code, fault, hint, id, seq } = problem;
+        let Problem { status, detail, detail_zh, code, fault, hint, id, seq, param } = problem;
         let (kind, title) = (format!("urn:pikerag:problem:{code}"), code.replace('-', " "));
-        Self { kind, status, title, detail, detail_zh, code, fault, hint, id, seq }
+        Self { kind, status, title, detail, detail_zh, code, fault, hint, id, seq, param }
     }
 }
 
@@ -119,6 +124,7 @@ impl Problem {
             hint: None,
             id: None,
             seq: None,
+            param: None,
         }
     }
 
@@ -135,6 +141,12 @@ impl Problem {
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into().into());
+        self
+    }
+
+    /// The field of the request that must change.
+    pub(crate) fn about(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into().into());
         self
     }
 
@@ -371,29 +383,7 @@ impl IntoResponse for Problem {
 /// A JSON body, a query and a path, whose errors become problems.
 pub(crate) use extract::{Body as JsonBody, Parts, Query};
 
-mod extract {
-    use axum::Json;
-    use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-    use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery};
-
-    use super::Problem;
-
-    #[derive(FromRequest)]
-    #[from_request(via(Json), rejection(Problem))]
-    pub(crate) struct Body<T>(pub(crate) T);
-
-    #[derive(FromRequestParts)]
-    #[from_request(via(AxumQuery), rejection(Problem))]
-    pub(crate) struct Query<T>(pub(crate) T);
-
-    #[derive(FromRequestParts)]
-    #[from_request(via(Path), rejection(Problem))]
-    pub(crate) struct Parts<T>(pub(crate) T);
-
-    const _: fn(JsonRejection) -> Problem = Problem::from;
-    const _: fn(QueryRejection) -> Problem = Problem::from;
-    const _: fn(PathRejection) -> Problem = Problem::from;
-}
+mod extract;
 
 #[cfg(test)]
 mod tests {

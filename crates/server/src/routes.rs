@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use pikerag_engine::keys::Scope;
@@ -21,6 +21,7 @@ use crate::api::{
     models, passages, reading, runs, search, sent, tables, tags,
 };
 use crate::app::App;
+use crate::compat::errors::reshaped;
 use crate::compat::{dify, mcp, ollama, openai, schemas, vectors};
 use crate::document::complete;
 use crate::guard::{busy, guard, hardened};
@@ -77,7 +78,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(dify::retrieval))
         .routes(routes!(vectors::embeddings))
         .routes(routes!(vectors::rerank))
-        .routes(routes!(counters::metrics));
+        .routes(routes!(counters::metrics))
+        .routes(routes!(openai::model));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))
@@ -171,6 +173,7 @@ pub(crate) fn router(app: App) -> Router {
         .layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let mcp = Router::new()
         .route_service("/mcp", mcp::over_http(Arc::clone(&app)))
+        .route_layer(from_fn_with_state(mcp::Running::default(), mcp::cancellable))
         .route_layer(from_fn_with_state((Arc::clone(&app), Some(Scope::Read)), guard));
     let page = page::routes().route_layer(from_fn_with_state((Arc::clone(&app), None), guard));
     routes
@@ -182,13 +185,17 @@ pub(crate) fn router(app: App) -> Router {
         .layer(DefaultBodyLimit::max(app.live().settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
         .layer(from_fn(busy(Arc::clone(&app))))
+        // Outside all others, because each of them may refuse a request.
+        .layer(from_fn(reshaped))
         .with_state(app)
 }
 
-async fn nowhere() -> Problem {
-    Problem::new(404, "no-such-route", Fault::Caller)
-        .saying("this route does not exist")
-        .hint("GET /openapi.json describes all routes")
+async fn nowhere(uri: Uri) -> Problem {
+    let hint = match uri.path() {
+        "/v1/completions" => "completions of a prompt are not served: POST /v1/chat/completions",
+        _ => "GET /openapi.json describes all routes",
+    };
+    Problem::new(404, "no-such-route", Fault::Caller).saying("this route does not exist").hint(hint)
 }
 
 /// Gives the refusal of a method a body. It also passes the guards of its route, which a fallback of

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod administered;
 #[cfg(test)]
+mod assistants;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod chinese;
@@ -63,6 +65,8 @@ mod methods;
 mod models;
 #[cfg(test)]
 mod observed;
+#[cfg(test)]
+mod openai;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Tests that the protocols of others behave as documented. (`bench/clients.py` tries their
 //! official packages.)
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{ChildStdin, Stdio};
-
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
@@ -184,11 +181,25 @@ fn the_embedder_and_the_reranker_are_served() {
     assert_eq!((plain["data"][1]["index"].clone(), vector), (json!(1), 384));
     let packed = embed(json!({"encoding_format": "base64", "input": "a crane"})).json();
     assert_eq!(packed["data"][0]["embedding"].as_str().unwrap().len(), 384 * 4 * 4 / 3);
-    for wrong in [json!({"input": []}), json!({"input": [""]}), json!({"input": 7})] {
-        assert_eq!(embed(wrong).status, 400);
+    assert_eq!(embed(json!({"dimensions": 384, "user": "ada"})).status, 200);
+    for (param, wrong) in [
+        ("input", json!({"input": []})),
+        ("input", json!({"input": [""]})),
+        ("input", json!({"input": 7})),
+        ("input", json!({"input": [[1, 2]]})),
+        ("dimensions", json!({"dimensions": 16})),
+        ("encoding_format", json!({"encoding_format": "int8"})),
+        ("input_type", json!({"input_type": "query"})),
+    ] {
+        let reply = embed(wrong);
+        assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)));
     }
+    let tokens = embed(json!({"input": [[1, 2]]})).json()["error"]["message"].clone();
+    assert!(tokens.as_str().unwrap().contains("check_embedding_ctx_length"), "{tokens}");
+    assert_eq!(embed(json!({"model": "text-embedding-3-small"})).status, 404);
     let none = serving.post("/rerank", "", &json!({"query": "crane", "documents": ["a"]}));
-    assert_eq!((none.status, none.json()["code"].clone()), (409, json!("no-reranker")));
+    let code = none.json()["error"]["code"].clone();
+    assert_eq!((none.status, code), (409, json!("no-reranker")));
     drop(serving);
     place.write(
         "pikerag.toml",
@@ -230,78 +241,6 @@ fn the_embedder_and_the_reranker_are_served() {
     }
     let key = place.key("ada", &["--opens", "default"]);
     assert_eq!(serving.get("/metrics", &key).status, 403);
-}
-
-/// An assistant's program lists and calls tools; keys apply to them, too.
-#[test]
-fn assistants_call_tools() {
-    let place = place();
-    let serving = place.serve(&["--offline"]);
-    let tools = serving.mcp("", "tools/list", &json!({})).json();
-    let names: Vec<&str> = tools["result"]["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["ask", "search", "get_chunk", "list_sources", "graph_neighbours"]);
-    let ask = |key: &str, question: &str| {
-        let call = json!({"name": "ask", "arguments": {"question": question}});
-        serving.mcp(key, "tools/call", &call)
-    };
-    let answered = ask("", "What does the crane of Hamburg lift?").json();
-    let answer = &answered["result"]["structuredContent"];
-    assert!(answer["answer"].as_str().unwrap().contains("forty tons"), "{answered}");
-    let content = answered["result"]["content"].as_array().unwrap();
-    let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!((&text, content[1]["type"].as_str()), (answer, Some("resource_link")));
-    let wrong = ask("", "???").json();
-    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
-    // A misspelt filter would be no filter.
-    let misspelt =
-        json!({"name": "search", "arguments": {"query": "crane", "filters": ["folder=open"]}});
-    let refused = serving.mcp("", "tools/call", &misspelt).json();
-    assert_eq!(refused["result"]["isError"], true, "{refused}");
-    assert!(refused.to_string().contains("unknown field `filters`"), "{refused}");
-    // Over standard streams, with the handshake of the earlier protocol version.
-    let mut command = place.command(&["--offline", "--base", "base", "mcp"]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut exchange = |input: &mut ChildStdin, message: Value, is_answered: bool| {
-        writeln!(input, "{message}").unwrap();
-        let mut line = String::new();
-        if is_answered {
-            output.read_line(&mut line).unwrap();
-        }
-        serde_json::from_str::<Value>(&line).unwrap_or_default()
-    };
-    let client = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    let met = exchange(
-        &mut input,
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}),
-        true,
-    );
-    assert_eq!(met["result"]["serverInfo"]["name"], "pikerag", "{met}");
-    exchange(&mut input, json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), false);
-    let params = json!({"name": "search", "arguments": {"query": "crane"}});
-    let found = exchange(
-        &mut input,
-        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}),
-        true,
-    );
-    assert!(found["result"]["structuredContent"]["hits"][0]["score"] == 1.0, "{found}");
-    drop(input);
-    assert!(child.wait().unwrap().success());
-    let key = place.key("ada", &["--filter", "folder=open"]);
-    assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
-    let answered = ask(&key, "With whom is the crane insured?").text;
-    assert!(!answered.contains("Zyx"), "{answered}");
-    let around = json!({"name": "graph_neighbours", "arguments": {"of": "Crane"}});
-    let around = serving.mcp(&key, "tools/call", &around).json();
-    let nodes = around["result"]["structuredContent"]["nodes"].as_array().unwrap();
-    assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }
 
 /// Bodies are requests of the engine. They refuse unknown fields and fields that only programs set.

@@ -275,13 +275,14 @@ fn call_tools(
                     calls.push((tool, json!({"query": question, "k": 200, "filter": filter})));
                 }
                 "list_sources" => calls.push((tool, json!({"filter": filter}))),
-                "get_chunk" | "graph_neighbours" => {}
+                "fetch" | "get_chunk" | "graph_neighbours" => {}
                 other => panic!("no call of `{other}` is tested"),
             }
         }
     }
     for (source, chunk) in hidden {
         calls.push(("get_chunk", json!({"chunk": chunk})));
+        calls.push(("fetch", json!({"id": chunk})));
         for of in [chunk.as_str(), source, "Ada", thing] {
             calls.push(("graph_neighbours", json!({"of": of, "depth": 3})));
         }

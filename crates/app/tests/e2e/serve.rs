@@ -105,6 +105,7 @@ fn every_route_requires_a_key_of_its_scope() {
             .replace("{number}", "1")
             .replace("{class}", "machine")
             .replace("{id}", "0000000000000000")
+            .replace("{model}", "pikerag")
             .replace("{*file}", "sent.md")
             .replace("{file}", "sent.md");
         let query = match filled.rsplit('/').next().unwrap() {
@@ -338,6 +339,7 @@ fn a_key_with_a_filter_learns_no_field_beyond_it() {
             ("search", json!({"query": "crane", "filter": filter})),
             ("list_sources", json!({"filter": filter})),
             ("get_chunk", json!({"chunk": chunk})),
+            ("fetch", json!({"id": chunk})),
             ("graph_neighbours", json!({"of": chunk})),
             ("graph_neighbours", json!({"of": "docs/shut/crane.md"})),
         ] {
@@ -396,12 +398,11 @@ fn a_client_that_disconnects_stops_its_run() {
         let asked = place.read("questions.jsonl");
         let asked: Value = serde_json::from_str(asked.lines().next().unwrap()).unwrap();
         let asked = asked["question"].as_str().unwrap().to_owned();
-        let body = json!({
-            "question": asked, "method": "kar3", "model": "pikerag/kar3", "stream": true,
-            "messages": [{"role": "user", "content": asked}],
-        });
+        let messages = json!([{"role": "user", "content": asked}]);
         let body = match path {
-            "/v1/chat/completions" => body.to_string(),
+            "/v1/chat/completions" => {
+                json!({"model": "pikerag/kar3", "stream": true, "messages": messages}).to_string()
+            }
             _ => json!({"question": asked, "method": "kar3"}).to_string(),
         };
         let before = stub.received().chats;

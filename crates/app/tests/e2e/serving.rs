@@ -40,7 +40,8 @@ impl Reply {
     pub(crate) fn events(&self) -> Vec<(String, String)> {
         let blocks = self.text.split("\n\n").filter(|block| block.contains("data:"));
         let field = |block: &str, name: &str| {
-            let found = block.lines().find_map(|line| line.strip_prefix(name));
+            // A line of an event stream may end with CR alone.
+            let found = block.split(['\n', '\r']).find_map(|line| line.strip_prefix(name));
             found.unwrap_or_default().trim_start().to_owned()
         };
         blocks.map(|block| (field(block, "event:"), field(block, "data:"))).collect()

@@ -105,3 +105,21 @@ async fn kar3_reads_which_version_is_replaced() {
     let mark = format!("差旅费管理办法 [已被 {} 取代（2024-03-01）]", POLICIES[1].0);
     assert_eq!(prompt.matches(&mark).count(), 1, "{prompt}");
 }
+
+/// The rounds of `adaptive` have the mark, too.
+#[tokio::test]
+async fn a_reading_round_shows_which_version_is_replaced() {
+    let round = r#"{"thinking": "so", "facts": [{"passage": 1, "fact": "住宿费每晚不超过400元"}],
+        "sufficient": true, "missing": [], "answer": "400"}"#;
+    let chat = Arc::new(ScriptedChat::by_role([
+        (Role::Look, vec![round]),
+        (Role::Answer, vec![r#"{"answer": "400"}"#]),
+    ]));
+    let shelf = shelve(&POLICIES, None).await;
+    let question = Question::new("q", "住宿费每晚不超过多少元？");
+    solve(&ports(&shelf, None, &chat), &question, method("adaptive")).await.unwrap();
+    let prompts = chat.prompts();
+    let prompt = prompts.first().unwrap();
+    let mark = format!("差旅费管理办法 [已被 {} 取代（2024-03-01）]", POLICIES[1].0);
+    assert_eq!(prompt.matches(&mark).count(), 1, "{prompt}");
+}

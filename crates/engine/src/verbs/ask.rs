@@ -210,7 +210,7 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
         reads_at_most,
         retrace: None,
     };
-    let run = keep_run(session, &base, &ports, asking, request).await?;
+    let run = keep_run(session, &base, ports, asking, request).await?;
     remember(session, name, method, &run.finished.record);
     Ok(run.response(session, notices))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{CorpusWriter, Which};
 use pikerag_store::Base;
 use serde::Serialize;
@@ -12,6 +13,8 @@ use utoipa::ToSchema;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
+use crate::presence::Presence;
+use crate::uploads::Uploads;
 
 /// A file as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +61,38 @@ pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse
         Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
         None => Err(EngineError::NotFound { what: Missing::Original, name }),
     }
+}
+
+/// The files on this machine that documents were read from, by the documents' URIs, in order.
+/// `None` if the file is gone, its place is unknown, or it was uploaded: the base keeps uploads for
+/// itself.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for file in pikerag_engine::local_files(session, &["handbook/sensor.pdf"]).await? {
+///     println!("{file:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn local_files(session: &Session, uris: &[&str]) -> Result<Vec<Option<PathBuf>>> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let (mut disk, uploads) = (names.disk(), Uploads::beside(session.folder()));
+    let mut files = Vec::new();
+    for uri in uris {
+        let name = file_path(uri);
+        let place = names.place(&name);
+        let is_there = names.unclear_reason(&name).is_none()
+            && disk.presence_of(&place) == Presence::There
+            && uploads.name_of(&place).is_none();
+        files.push(is_there.then_some(place));
+    }
+    Ok(files)
 }
 
 /// Stores the bytes of those files that are in the base without their bytes, if they are still the

@@ -148,7 +148,7 @@ pub async fn replay_run(
     ports.feedback_before = Some(run.started);
     let retrace = Retrace::whole(&run, &events);
     let asking = asking_again(session, &run, retrace)?;
-    let again = keep_run(session, &base, &ports, asking, request).await?;
+    let again = keep_run(session, &base, ports, asking, request).await?;
     Ok(again.response(session, notices))
 }
 
@@ -194,7 +194,7 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
     let retrace = Retrace::up_to(&run, &events, fork);
     ports.models = retrace.models(&ports.models, &recorded);
     let asking = asking_again(session, &run, retrace)?;
-    let forked = keep_run(session, &base, &ports, asking, &request.ask).await?;
+    let forked = keep_run(session, &base, ports, asking, &request.ask).await?;
     Ok(forked.response(session, notices))
 }
 

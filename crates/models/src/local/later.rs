@@ -31,13 +31,18 @@ impl<T: Clone + Send + Sync + 'static> Later<T> {
     /// [`ModelError::Broken`], also for every later call.
     pub(super) async fn opened(&self) -> Result<T, ModelError> {
         let broken = |source| ModelError::Broken { model: self.weights.name.clone(), source };
-        let this = self.clone();
-        let open = move || {
-            let load = || (this.open)(&this.weights).map_err(Arc::new);
-            this.opened.get_or_init(load).clone()
+        let opened = match self.opened.get() {
+            Some(opened) => opened.clone(),
+            None => {
+                let this = self.clone();
+                let open = move || {
+                    let load = || (this.open)(&this.weights).map_err(Arc::new);
+                    this.opened.get_or_init(load).clone()
+                };
+                let opened = tokio::task::spawn_blocking(open).await;
+                opened.map_err(|cause| broken(cause.into()))?
+            }
         };
-        let opened = tokio::task::spawn_blocking(open).await;
-        let opened = opened.map_err(|cause| broken(cause.into()))?;
         opened.map_err(|cause| broken(Box::new(cause)))
     }
 }

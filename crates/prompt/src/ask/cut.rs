@@ -12,13 +12,34 @@ pub(super) fn is_cut_at(reply: &ChatReply, limit: u32) -> bool {
     reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
 }
 
-/// Whether the end of a reply repeats itself; a higher limit would only give more of it.
-pub(super) fn repeats_itself(reply: &str) -> bool {
+/// Whether the end of a reply repeats itself, perhaps with other numbers; a higher limit would only
+/// give more of it. Rows that differ in their numbers alone may be right, but not in a reply that
+/// is twice as long as the prompt with its passages.
+pub(super) fn repeats_itself(reply: &str, prompt: &str) -> bool {
     const TAIL: usize = 60;
     const TIMES: usize = 4;
-    let reversed: Vec<char> = reply.chars().rev().take(TAIL).collect();
-    let tail: String = reversed.into_iter().rev().collect();
-    tail.chars().count() == TAIL && TIMES <= reply.matches(&tail).count()
+    const TIMES_WITHOUT_NUMBERS: usize = 8;
+    let ends_alike = |reply: &str, times: usize| {
+        let reversed: Vec<char> = reply.chars().rev().take(TAIL).collect();
+        let tail: String = reversed.into_iter().rev().collect();
+        tail.chars().count() == TAIL && times <= reply.matches(&tail).count()
+    };
+    ends_alike(reply, TIMES)
+        || (2 * prompt.len() <= reply.len()
+            && ends_alike(&without_numbers(reply), TIMES_WITHOUT_NUMBERS))
+}
+
+/// A text with one sign for each number.
+fn without_numbers(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_ascii_digit() {
+            true if plain.ends_with('#') => {}
+            true => plain.push('#'),
+            false => plain.push(c),
+        }
+    }
+    plain
 }
 
 /// The number of tokens of a truncated reply.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::background::{background, without_wrapping};
 use crate::admission::Place;
 use crate::app::{App, Caller};
-use crate::problem::Problem;
+use crate::problem::{Fault, Problem};
 
 /// The names of models: `pikerag`, `pikerag/METHOD`, followed by `@BASE`.
 pub(crate) const MODEL: &str = "pikerag";
@@ -69,6 +69,29 @@ pub(crate) fn models(app: &App, caller: &Caller) -> Vec<String> {
     names
 }
 
+/// The method and the base that a model's name stands for, opened for a caller.
+pub(crate) struct Served {
+    /// Empty for the default method.
+    pub(crate) method: String,
+    pub(crate) base: String,
+    pub(crate) session: Session,
+}
+
+/// Finds the method and the base of a model. Any other name is refused, so that no caller takes an
+/// answer for that of another model.
+pub(crate) fn served(app: &App, caller: &Caller, model: &str) -> Result<Served, Problem> {
+    let (method, base) = named(model);
+    let is_known = method.is_empty()
+        || pikerag_engine::methods().iter().any(|known| known.name == method.as_str());
+    match app.base(caller, &base) {
+        Ok(session) if is_known => Ok(Served { method, base, session }),
+        _ => Err(Problem::new(404, "no-such-model", Fault::Caller)
+            .saying(format!("there is no model `{model}`"))
+            .hint("GET /v1/models lists all models")
+            .about("model")),
+    }
+}
+
 /// The request of a conversation.
 pub(crate) enum Asked {
     /// A question for a method.
@@ -77,12 +100,23 @@ pub(crate) enum Asked {
     Background(String),
 }
 
-/// The last message as a request, with the right to run it. A message that refers back is rewritten
-/// to stand alone.
+/// The last message as a request; see [`asked_with`].
 pub(crate) async fn asked(
     app: &App,
-    (caller, session): (&Caller, &Session),
+    place: (&Caller, &Session),
     method: String,
+    messages: &[Message],
+) -> Result<Asked, Problem> {
+    let wanted = AskRequest { method, ..AskRequest::default() };
+    asked_with(app, place, wanted, messages).await
+}
+
+/// The last message as a request with the method, filter, class and level of `wanted`, and the
+/// right to run it. A message that refers back is rewritten to stand alone.
+pub(crate) async fn asked_with(
+    app: &App,
+    (caller, session): (&Caller, &Session),
+    wanted: AskRequest,
     messages: &[Message],
 ) -> Result<Asked, Problem> {
     app.conversation_within(messages.iter().map(|message| message.text().len()).sum())?;
@@ -100,14 +134,14 @@ pub(crate) async fn asked(
         return Ok(Asked::Background(reply));
     }
     let text = without_wrapping(&text);
-    app.within(&[text], &[])?;
+    app.within(&[text], &wanted.filter.conditions)?;
     let place = app.admitted(caller).await?;
     let turn = |message: &&Message| {
         let by = if message.role == "user" { Speaker::Person } else { Speaker::Assistant };
         Turn { by, text: message.text() }
     };
     let (question, earlier) = (text.to_owned(), before.iter().map(turn).collect());
-    let request = AskRequest { question, method, earlier, ..AskRequest::default() };
+    let request = AskRequest { question, earlier, ..wanted };
     Ok(Asked::Question(pikerag_engine::standalone(session, request).await?, place))
 }
 

@@ -1,7 +1,6 @@
 //! Serves `/retrieval`: a base as external knowledge of Dify.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use pikerag_engine::SearchRequest;
 use pikerag_engine::knowledge::Source;
@@ -72,16 +71,9 @@ pub(crate) async fn retrieval(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<RetrievalBody>,
-) -> Response {
-    match records(&app, &caller, body).await {
-        Ok(records) => Json(json!({ "records": records })).into_response(),
-        Err(problem) => {
-            // Dify's own codes: 1001 and 1002 for keys, 2001 for a missing base.
-            let code = if problem.code() == "no-such-base" { 2001 } else { 1000 };
-            let body = json!({"error_code": code, "error_msg": problem.detail()});
-            (problem.status(), Json(body)).into_response()
-        }
-    }
+) -> Result<Json<Value>, Problem> {
+    let records = records(&app, &caller, body).await?;
+    Ok(Json(json!({ "records": records })))
 }
 
 async fn records(app: &App, caller: &Caller, body: RetrievalBody) -> Result<Vec<Value>, Problem> {

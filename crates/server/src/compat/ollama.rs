@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::{Asked, Message, asked, models, named, shown};
+use super::errors::Shape;
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 use crate::streams::{Drafts, Underway, Wanted, answered, broken};
@@ -71,16 +72,7 @@ pub(crate) async fn chat(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<OllamaBody>,
-) -> Response {
-    match completed(app, caller, body).await {
-        Ok(response) => response,
-        Err(problem) => {
-            (problem.status(), Json(json!({"error": problem.detail()}))).into_response()
-        }
-    }
-}
-
-async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Response, Problem> {
+) -> Result<Response, Problem> {
     let (method, base) = named(&body.model);
     let session = app.base(&caller, &base)?;
     let (model, streams) = (body.model, body.stream.unwrap_or(true));
@@ -119,7 +111,7 @@ async fn completed(app: App, caller: Caller, body: OllamaBody) -> Result<Respons
             Ok((text, prompt, reply)) => {
                 format!("{}\n{}\n", line(&text, None), line("", Some((prompt, reply))))
             }
-            Err(problem) => format!("{}\n", json!({"error": problem.detail()})),
+            Err(problem) => format!("{}\n", Shape::Ollama.error(&problem)),
         })
     });
     let mut response = Body::from_stream(lines).into_response();

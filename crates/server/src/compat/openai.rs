@@ -1,5 +1,6 @@
 //! Serves `/v1` as OpenAI's chat completions, in one piece and as a stream.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use axum::extract::State;
@@ -7,19 +8,25 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
-use pikerag_engine::knowledge::{Citation, Spent};
+use pikerag_engine::AskRequest;
+use pikerag_engine::knowledge::{Answer, Citation, Filter, Level, Spent, TaskClass};
 use pikerag_engine::narrate::Language;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::chat::{Asked, Message, asked, models as model_names, named, shown};
+use super::chat::{Asked, Message, Served, asked_with, models as model_names, served, shown};
+use super::contract;
+use super::cut::cut;
+use super::errors::Shape;
+use super::events::{event, for_parsers, only_parsers};
 use super::words::{DraftWords, line};
 use crate::app::{App, Caller};
-use crate::problem::{JsonBody, Problem};
+use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Drafts, Happened, Underway, Wanted, answered, broken};
 
-/// The request that a chat program sends; other fields are ignored.
+/// The request that a chat program sends. Any other field is accepted if it asks for nothing or
+/// cannot change a checked answer, such as `temperature`; else it is refused by its name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatBody {
     /// `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base.
@@ -29,87 +36,115 @@ pub(crate) struct ChatBody {
     messages: Vec<Message>,
     /// Whether the answer comes as a stream.
     #[serde(default)]
-    stream: bool,
+    stream: Option<bool>,
     /// `include_usage`: the last chunk of a stream reports the tokens.
     #[serde(default)]
     #[schema(value_type = Object)]
     stream_options: Value,
+    /// The largest number of tokens of the shown answer, from 1. A longer answer is cut after a word
+    /// or a citation, and its `finish_reason` is `length`.
+    #[serde(default)]
+    #[schema(value_type = Option<u64>)]
+    max_tokens: Value,
+    /// Another name of `max_tokens`. The smaller one holds.
+    #[serde(default)]
+    #[schema(value_type = Option<u64>)]
+    max_completion_tokens: Value,
+    /// The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
+    /// which must hold. `filters` is the same.
+    #[serde(default, alias = "filters")]
+    #[schema(value_type = Option<Vec<String>>)]
+    filter: Option<Filter>,
+    /// The class of the question, if you know it; only with `pike`.
+    #[serde(default)]
+    class: Option<TaskClass>,
+    /// The level of the system (`L0` to `L4`); only with `pike`.
+    #[serde(default)]
+    level: Option<Level>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
 /// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
 /// as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
-/// WebUI reads them.
+/// WebUI reads them, and with the citations as `annotations`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
     responses((status = 200, body = Value), (status = 400, body = Value)))]
 pub(crate) async fn chat(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<ChatBody>,
-) -> Response {
-    match completed(app, caller, body).await {
-        Ok(response) => response,
-        Err(problem) => refused(&problem),
-    }
-}
-
-fn refused(problem: &Problem) -> Response {
-    (problem.status(), Json(error(problem))).into_response()
-}
-
-/// A problem in this protocol's format.
-fn error(problem: &Problem) -> Value {
-    let kind =
-        if problem.status().is_client_error() { "invalid_request_error" } else { "server_error" };
-    json!({"error": {"message": problem.detail(), "type": kind, "code": problem.code(), "param": null}})
-}
-
-async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response, Problem> {
-    let (method, base) = named(&body.model);
-    let session = app.base(&caller, &base)?;
-    let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000 };
-    let (request, place) = match asked(&app, (&caller, &session), method, &body.messages).await? {
+) -> Result<Response, Problem> {
+    contract::check(&body.others)?;
+    contract::check_parts(&body.messages)?;
+    let most_tokens = contract::fewest_tokens(&[
+        ("max_tokens", &body.max_tokens),
+        ("max_completion_tokens", &body.max_completion_tokens),
+    ])?;
+    let Served { method, base, session } = served(&app, &caller, &body.model)?;
+    let streams = body.stream.unwrap_or(false);
+    let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000, most_tokens };
+    let wanted = AskRequest {
+        method,
+        filter: body.filter.unwrap_or_default(),
+        class: body.class,
+        level: body.level,
+        ..AskRequest::default()
+    };
+    let asked = asked_with(&app, (&caller, &session), wanted, &body.messages).await?;
+    let (request, place) = match asked {
         Asked::Question(request, place) => (request, place),
-        Asked::Background(reply) if body.stream => {
-            let chunks = vec![
+        Asked::Background(reply) if streams => {
+            let chunks = [
                 head.delta("b", &json!({"role": "assistant", "content": reply})),
-                head.end("b"),
+                head.end("b", "stop"),
             ];
-            let events = chunks.into_iter().map(|chunk| chunk.to_string());
-            let events =
-                events.chain(["[DONE]".to_owned()]).map(|data| Ok(Sse::default().data(data)));
-            return Ok(SseResponse::new(stream::iter(
-                events.collect::<Vec<Result<_, Infallible>>>(),
-            ))
-            .into_response());
+            let events = chunks.iter().map(event).chain([Sse::default().data("[DONE]")]);
+            let events: Vec<Result<_, Infallible>> = events.map(Ok).collect();
+            return Ok(SseResponse::new(stream::iter(events)).into_response());
         }
         Asked::Background(reply) => {
             let message = json!({"role": "assistant", "content": reply, "refusal": null});
-            return Ok(Json(head.whole("background", &message, &Spent::default())).into_response());
+            let whole = head.whole("background", &message, "stop", &Spent::default());
+            return Ok(Json(whole).into_response());
         }
     };
     let language = Language::of(&request.question);
-    let drafts = if body.stream { Drafts::Sent } else { Drafts::LeftOut };
+    let drafts = if streams { Drafts::Sent } else { Drafts::LeftOut };
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
-    if body.stream {
+    if streams {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
-        return Ok(streamed(app, base, head, (with_usage, language), underway).into_response());
+        let events = streamed(app, base, head, (with_usage, language), underway);
+        return Ok(for_parsers(events.into_response()));
     }
     let came = answered(*underway.end().await?, language)?;
     let Some(answer) = &came.run.answer else { return Err(broken()) };
-    let (content, places) = shown(answer);
-    let annotations: Vec<Value> = places
-        .iter()
-        .map(|(citation, begins, ends)| {
-            let url = app.permalink(&base, citation.chunk);
-            json!({"type": "url_citation", "url_citation": {
-                "url": url, "title": citation.title, "start_index": begins, "end_index": ends
-            }})
-        })
-        .collect();
+    let Written { content, places, finish } = head.written(answer);
     let message = json!({
-        "role": "assistant", "content": content, "refusal": null, "annotations": annotations,
+        "role": "assistant", "content": content, "refusal": null,
+        "annotations": annotations(&app, &base, &places),
     });
-    Ok(Json(head.whole(&came.run.id.to_string(), &message, &came.run.cost.spent)).into_response())
+    let whole = head.whole(&came.run.id.to_string(), &message, finish, &came.run.cost.spent);
+    Ok(Json(whole).into_response())
+}
+
+/// An answer as this protocol shows it.
+struct Written {
+    content: String,
+    places: Vec<(Citation, usize, usize)>,
+    /// Why it ends: `stop`, or `length` if it was cut.
+    finish: &'static str,
+}
+
+/// The citations as links, with the positions of their numbers in the content, in characters.
+fn annotations(app: &App, base: &str, places: &[(Citation, usize, usize)]) -> Vec<Value> {
+    let annotation = |(citation, begins, ends): &(Citation, usize, usize)| {
+        json!({"type": "url_citation", "url_citation": {
+            "url": app.permalink(base, citation.chunk), "title": citation.title,
+            "start_index": begins, "end_index": ends,
+        }})
+    };
+    places.iter().map(annotation).collect()
 }
 
 /// The fields that every part of one reply repeats.
@@ -117,13 +152,23 @@ async fn completed(app: App, caller: Caller, body: ChatBody) -> Result<Response,
 struct Head {
     model: String,
     created: u64,
+    /// The largest number of tokens of the answer, if the caller limits it.
+    most_tokens: Option<u64>,
 }
 
 impl Head {
-    fn whole(&self, id: &str, message: &Value, spent: &Spent) -> Value {
+    fn written(&self, answer: &Answer) -> Written {
+        let whole = shown(answer);
+        let cut = self.most_tokens.and_then(|most| cut(&whole, most));
+        let finish = if cut.is_some() { "length" } else { "stop" };
+        let (content, places) = cut.unwrap_or(whole);
+        Written { content, places, finish }
+    }
+
+    fn whole(&self, id: &str, message: &Value, finish: &str, spent: &Spent) -> Value {
         json!({
             "id": format!("chatcmpl-{id}"), "object": "chat.completion", "created": self.created, "model": self.model,
-            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish}],
             "usage": usage(spent),
         })
     }
@@ -135,10 +180,10 @@ impl Head {
         )
     }
 
-    fn end(&self, id: &str) -> Value {
+    fn end(&self, id: &str, finish: &str) -> Value {
         self.chunk(
             id,
-            &json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": "stop"}]),
+            &json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": finish}]),
         )
     }
 
@@ -194,8 +239,8 @@ fn streamed(
         underway: Some(underway),
     };
     let events = stream::unfold(state, |mut state| async move {
-        let data = state.next().await?;
-        Some((Ok(Sse::default().data(data)), state))
+        let event = state.next().await?;
+        Some((Ok(event), state))
     });
     SseResponse::new(events).keep_alive(KeepAlive::default())
 }
@@ -207,27 +252,24 @@ struct Streaming {
     with_usage: bool,
     language: Language,
     id: String,
-    /// The lines to send before anything else, the next one last.
-    waiting: Vec<String>,
+    /// The events to send before anything else, the next one last.
+    waiting: Vec<Sse>,
     draft: DraftWords,
     underway: Option<Underway>,
 }
 
 impl Streaming {
-    async fn next(&mut self) -> Option<String> {
+    async fn next(&mut self) -> Option<Sse> {
         loop {
-            if let Some(data) = self.waiting.pop() {
-                return Some(data);
+            if let Some(event) = self.waiting.pop() {
+                return Some(event);
             }
             let happened = self.underway.as_mut()?.next().await;
-            let chunks = match happened {
+            let events = match happened {
                 Some(Happened::Began(run)) if self.id == "run" => {
                     self.id = run.id.to_string();
-                    vec![
-                        self.head
-                            .delta(&self.id, &json!({"role": "assistant", "content": ""}))
-                            .to_string(),
-                    ]
+                    let first = json!({"role": "assistant", "content": ""});
+                    vec![event(&self.head.delta(&self.id, &first))]
                 }
                 Some(Happened::Began(_) | Happened::Calls(_)) => continue,
                 Some(Happened::Event(event)) => match line(&event, self.language) {
@@ -251,49 +293,56 @@ impl Streaming {
                     self.last(Err(broken()))
                 }
             };
-            self.waiting = chunks.into_iter().rev().collect();
+            self.waiting = events.into_iter().rev().collect();
         }
     }
 
     /// A chunk that reports a step; none without words.
-    fn reasoning(&self, words: &str) -> Vec<String> {
+    fn reasoning(&self, words: &str) -> Vec<Sse> {
         if words.is_empty() {
             return Vec::new();
         }
-        vec![self.head.delta(&self.id, &json!({ "reasoning_content": words })).to_string()]
+        vec![event(&self.head.delta(&self.id, &json!({ "reasoning_content": words })))]
     }
 
-    /// The last lines of a stream.
-    fn last(&self, came: Result<pikerag_engine::AskResponse, Problem>) -> Vec<String> {
-        let mut chunks: Vec<Value> = Vec::new();
-        match came.map(|came| (came.run.answer.clone(), came)) {
-            Ok((Some(answer), came)) => {
-                let (content, places) = shown(&answer);
-                for (number, (citation, ..)) in (1..).zip(&places) {
-                    // On a chunk with choices, which strict clients accept.
-                    let mut chunk = self.head.delta(&self.id, &json!({}));
-                    if let Some(fields) = chunk.as_object_mut() {
-                        fields.insert(
-                            "event".to_owned(),
-                            source(&self.app, &self.base, number, citation),
-                        );
-                    }
-                    chunks.push(chunk);
-                }
-                chunks.push(self.head.delta(&self.id, &json!({"content": content})));
-                chunks.push(self.head.end(&self.id));
-                if self.with_usage {
-                    let mut last = self.head.chunk(&self.id, &json!([]));
-                    if let Some(fields) = last.as_object_mut() {
-                        fields.insert("usage".to_owned(), usage(&came.run.cost.spent));
-                    }
-                    chunks.push(last);
-                }
+    /// The last events of a stream.
+    fn last(&self, came: Result<pikerag_engine::AskResponse, Problem>) -> Vec<Sse> {
+        let mut events = match came.map(|came| (came.run.answer.clone(), came)) {
+            Ok((Some(answer), came)) => self.answer(&answer, &came.run.cost.spent),
+            Ok((None, _)) => vec![event(&Shape::OpenAi.error(&broken()))],
+            Err(problem) => vec![event(&Shape::OpenAi.error(&problem))],
+        };
+        events.push(Sse::default().data("[DONE]"));
+        events
+    }
+
+    fn answer(&self, answer: &Answer, spent: &Spent) -> Vec<Sse> {
+        let Written { content, places, finish } = self.head.written(answer);
+        let delta = |delta: &Value| self.head.delta(&self.id, delta);
+        let mut events: Vec<Sse> = Vec::new();
+        for (number, (citation, ..)) in (1..).zip(&places) {
+            // On a chunk with choices, which strict clients accept.
+            let mut chunk = delta(&json!({}));
+            if let Some(fields) = chunk.as_object_mut() {
+                let source = source(&self.app, &self.base, number, citation);
+                fields.insert("event".to_owned(), source);
             }
-            Ok((None, _)) => chunks.push(error(&broken())),
-            Err(problem) => chunks.push(error(&problem)),
+            events.push(event(&chunk));
         }
-        chunks.iter().map(Value::to_string).chain(["[DONE]".to_owned()]).collect()
+        events.push(event(&delta(&json!({ "content": content }))));
+        let annotations = annotations(&self.app, &self.base, &places);
+        if !annotations.is_empty() {
+            events.push(only_parsers(&delta(&json!({ "annotations": annotations }))));
+        }
+        events.push(event(&self.head.end(&self.id, finish)));
+        if self.with_usage {
+            let mut last = self.head.chunk(&self.id, &json!([]));
+            if let Some(fields) = last.as_object_mut() {
+                fields.insert("usage".to_owned(), usage(spent));
+            }
+            events.push(event(&last));
+        }
+        events
     }
 }
 
@@ -303,8 +352,22 @@ pub(crate) async fn models(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Value> {
-    let line =
-        |name: String| json!({"id": name, "object": "model", "created": 0, "owned_by": "pikerag"});
-    let data: Vec<Value> = model_names(&app, &caller).into_iter().map(line).collect();
+    let data: Vec<Value> = model_names(&app, &caller).iter().map(|name| listed(name)).collect();
     Json(json!({"object": "list", "data": data}))
+}
+
+/// One model by its name, whose `/` and `@` may be percent-encoded.
+#[utoipa::path(get, path = "/v1/models/{*model}", tag = "compatible", params(("model" = String, Path)),
+    responses((status = 200, body = Value), (status = 404, body = Value)))]
+pub(crate) async fn model(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(model): Parts<String>,
+) -> Result<Json<Value>, Problem> {
+    served(&app, &caller, &model)?;
+    Ok(Json(listed(&model)))
+}
+
+fn listed(name: &str) -> Value {
+    json!({"id": name, "object": "model", "created": 0, "owned_by": "pikerag"})
 }

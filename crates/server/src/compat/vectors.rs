@@ -1,5 +1,7 @@
 //! Serves `/v1/embeddings` and `/rerank`: the models behind searches.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -9,7 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::chat::named;
+use super::chat::{Served, named, served};
+use super::contract::{unknown, unsupported};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Problem};
 
@@ -22,9 +25,14 @@ pub(crate) struct EmbeddingsBody {
     /// A text, or a list of texts.
     #[schema(value_type = Object)]
     input: Value,
-    /// `float` or `base64`.
+    /// `float`, which is the default, or `base64`.
     #[serde(default)]
     encoding_format: Option<String>,
+    /// The number of dimensions that the embedder has; no other is possible.
+    #[serde(default)]
+    dimensions: Option<usize>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
 }
 
 /// Vectors of texts, by the embedder of a base.
@@ -35,10 +43,30 @@ pub(crate) async fn embeddings(
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<EmbeddingsBody>,
 ) -> Result<Response, Problem> {
-    let texts = texts(&body.input)?;
-    let session = app.base(&caller, &named(&body.model).1)?;
+    let EmbeddingsBody { model, input, encoding_format, dimensions, others } = body;
+    // `user` names the sender's own user and has no effect.
+    let mut refused = others.iter().filter(|(name, value)| *name != "user" && !value.is_null());
+    if let Some((name, _)) = refused.next() {
+        return Err(unknown(name));
+    }
+    let is_packed = match encoding_format.as_deref() {
+        None | Some("float") => false,
+        Some("base64") => true,
+        Some(other) => {
+            let hint = "send `float` or `base64`";
+            return Err(unsupported("encoding_format", &json!(other), hint));
+        }
+    };
+    let texts = texts(&input)?;
+    let Served { session, .. } = served(&app, &caller, &model)?;
     let made = pikerag_engine::embed(&session, &texts).await?;
-    let is_packed = body.encoding_format.as_deref() == Some("base64");
+    let own = made.vectors.first().map(Vec::len);
+    if let (Some(wanted), Some(own)) = (dimensions, own)
+        && wanted != own
+    {
+        let hint = format!("the embedder has {own} dimensions: leave it out");
+        return Err(unsupported("dimensions", &json!(wanted), &hint));
+    }
     let encoded = |vector: &Vec<f32>| match is_packed {
         true => {
             let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -61,8 +89,21 @@ fn texts(input: &Value) -> Result<Vec<String>, Problem> {
         one => text(one).map(|text| vec![text]),
     };
     found.filter(|texts: &Vec<String>| !texts.is_empty()).ok_or_else(|| {
-        Problem::bad_request("`input` must be a text or a list of texts, none of them empty")
+        let says = "`input` must be a text or a list of texts, none of them empty";
+        let problem = Problem::bad_request(says).about("input");
+        match holds_tokens(input) {
+            true => problem.hint(
+                "it holds numbers of tokens, which belong to another model: send text (LangChain: `check_embedding_ctx_length=False`)",
+            ),
+            false => problem,
+        }
     })
+}
+
+/// Whether an input is a list of numbers, or of such lists.
+fn holds_tokens(input: &Value) -> bool {
+    let Value::Array(values) = input else { return false };
+    values.first().is_some_and(|first| first.is_number() || holds_tokens(first))
 }
 
 /// Texts to sort by their relevance to a query.

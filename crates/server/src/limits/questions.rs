@@ -10,6 +10,7 @@ use crate::api::search::MOST as MOST_HITS;
 use crate::api::tables::MOST as MOST_ROWS;
 use crate::app::CONVERSATION;
 use crate::bounds::SPARE_STATES_PART;
+use crate::compat::mcp;
 use crate::responses::{ALL_BYTES, BYTES, KEPT, LONGEST};
 use crate::wrong::WINDOW;
 
@@ -17,7 +18,32 @@ pub(super) fn limits(place: &Place<'_>) -> Vec<Limit> {
     let mut limits = questions(place);
     limits.extend(keys(place));
     limits.extend(searches(place));
+    limits.extend(assistants());
     limits
+}
+
+/// The limits of the tools for assistants.
+fn assistants() -> Vec<Limit> {
+    let (all, each, kept) = (mcp::MOST, mcp::MOST_OF_CALLER, time(mcp::KEPT));
+    let characters = number(mcp::MOST_CHARACTERS);
+    vec![
+        Limit::new(
+            Words::new("calls of assistants kept as tasks (MCP)", "保存为任务的助手调用（MCP）"),
+            Words::new(
+                format!("{all}, {each} of one caller, {kept}"),
+                format!("共 {all} 个，每个调用者 {each} 个，{kept}"),
+            ),
+            Words::new("the response waits for the result", "回复等待结果"),
+        ),
+        Limit::new(
+            Words::new(
+                "text that the tool `fetch` returns (MCP)",
+                "工具 `fetch` 返回的文字（MCP）",
+            ),
+            Words::new(format!("{characters} characters"), format!("{characters} 个字符")),
+            Words::new("the text around the passage is returned", "返回该段落前后的文字"),
+        ),
+    ]
 }
 
 fn questions(place: &Place<'_>) -> Vec<Limit> {

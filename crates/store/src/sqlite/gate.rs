@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::locks::locked;
 
 /// The bytes from which the log counts as long.
-pub(super) const LONG: u64 = 128 << 20;
+pub(super) const LONG: u64 = 64 << 20;
 
 /// The gates of the bases that are open in this process, by folder, because a base may be open
 /// several times.

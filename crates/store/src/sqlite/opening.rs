@@ -181,9 +181,9 @@ fn not_ours(path: &Path, reason: String) -> StoreError {
 
 /// Settings of the one connection that writes. A frequent writer writes the same pages in
 /// successive transactions. They are folded into the file every 32 MiB of the log, not every four,
-/// which is as safe.
-const WRITING: &str =
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 8192;";
+/// which is as safe. A log that grew beyond that is cut when it begins again.
+const WRITING: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 8192; PRAGMA journal_size_limit = 33554432;";
 
 /// The page cache of the one connection that writes, in KiB, taken as needed. Identifiers are
 /// hashes, so a transaction touches pages all over the file. Without a cache, each page would be

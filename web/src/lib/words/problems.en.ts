@@ -142,6 +142,8 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "response-forgotten": { title: "The response is gone because a document was forgotten", hint: "Send the request again." },
     "response-lost": { title: "The response was lost", hint: "Send the request again." },
     "no-caller": { title: "The server cannot identify the caller", hint: "Reload the page." },
+    "unknown-field": { title: "The request has an unknown field", hint: "Correct its name or leave it out." },
+    "unsupported-value": { title: "The request asks for something that is not served", hint: "Change the field or leave it out." },
     "no-json": { title: "The server expects JSON", hint: "The page and the server may have different versions. Reload the page." },
     "no-form": { title: "The server expects a form with files", hint: "The page and the server may have different versions. Reload the page." },
     "wrong-method": { title: "The server does not have this method here", hint: "The page and the server may have different versions. Reload the page." },

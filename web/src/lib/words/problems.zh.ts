@@ -142,6 +142,8 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "response-forgotten": { title: "因文档被彻底删除，响应已不存在", hint: "请重新发送请求。" },
     "response-lost": { title: "响应已丢失", hint: "请重新发送请求。" },
     "no-caller": { title: "服务器无法识别请求者", hint: "请重新加载页面。" },
+    "unknown-field": { title: "请求含有未知字段", hint: "请改正字段名，或删去该字段。" },
+    "unsupported-value": { title: "请求要求了不支持的功能", hint: "请修改或删去该字段。" },
     "no-json": { title: "服务器需要 JSON", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
     "no-form": { title: "服务器需要包含文件的表单", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
     "wrong-method": { title: "服务器在此处不支持该请求方法", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },

@@ -2,8 +2,9 @@
 //! base as they happen.
 
 use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::future::join;
 use pikerag_baselines::answer;
@@ -14,6 +15,7 @@ use pikerag_knowledge::{
 use pikerag_methods::{Finished, Ports, Retrace, RunParams};
 use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
 
 use super::{AskRequest, AskResponse, Asking};
 use crate::engine::Session;
@@ -21,8 +23,9 @@ use crate::error::Result;
 use crate::notice::Notice;
 use crate::verbs::money::usd_of;
 
-/// The most updates in one transaction.
-const BATCH: usize = 64;
+/// Updates of this time are stored in one transaction, which waits for the disk. The first update
+/// of a run and the last ones do not wait.
+const GATHER: Duration = Duration::from_millis(100);
 
 /// Milliseconds of a day.
 const DAY: Millis = 24 * 60 * 60 * 1000;
@@ -47,11 +50,13 @@ impl KeptRun {
     }
 }
 
-/// Asks with a method. The base keeps the run as it continues.
+/// Asks with a method. The base keeps the run as it continues. The ports, with their state of the
+/// base, are dropped before the end of the run is stored: the database can shorten its log only
+/// while nobody reads an earlier state.
 pub(in crate::verbs) async fn keep_run(
     session: &Session,
     base: &Base,
-    ports: &Ports,
+    ports: Ports,
     asking: Asking<'_>,
     request: &AskRequest,
 ) -> Result<KeptRun> {
@@ -80,7 +85,11 @@ pub(in crate::verbs) async fn keep_run(
         }
     };
     // The run owns the sink, so the updates end when the run ends.
-    let asking = answer(ports, question, method, params, cancelled);
+    let asking = async move {
+        let finished = answer(&ports, question, method, params, cancelled).await;
+        drop(ports);
+        finished
+    };
     let (mut finished, kept) = join(asking, keep_all(base, updates)).await;
     if let Some(calls) = &request.open_calls {
         session.paces().add(&calls.take_measured());
@@ -166,11 +175,11 @@ impl RunSink for Fan {
     }
 }
 
-/// Stores updates until the run ends, in batches of the available ones.
+/// Stores updates until the run ends.
 async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result<(), StoreError> {
     let mut run: Option<RunRecord> = None;
-    let mut batch = Vec::new();
-    while 0 < updates.recv_many(&mut batch, BATCH).await {
+    let mut batch = Vec::from_iter(updates.recv().await);
+    while !batch.is_empty() {
         let mut events = Vec::new();
         for update in batch.drain(..) {
             match update {
@@ -181,6 +190,23 @@ async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result
         if let Some(run) = &run {
             base.keep_run(run.clone(), events).await?;
         }
+        batch = gathered(&mut updates).await;
     }
     Ok(())
+}
+
+/// The updates of a moment, or all that are left when the run ends; none if it has ended.
+async fn gathered(updates: &mut UnboundedReceiver<Update>) -> Vec<Update> {
+    let mut batch = Vec::from_iter(updates.recv().await);
+    let mut end = pin!(sleep(GATHER));
+    loop {
+        tokio::select! {
+            biased;
+            update = updates.recv() => match update {
+                Some(update) => batch.push(update),
+                None => return batch,
+            },
+            () = &mut end => return batch,
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! means that everything may be seen; `null` equals an absent argument.
 
 use pikerag_engine::knowledge::Filter;
-use rmcp::model::JsonObject;
+use pikerag_engine::narrate::Language;
+use rmcp::model::{JsonObject, Tool};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,6 +28,12 @@ pub(super) struct Search {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct Fetch {
+    pub(super) id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct GetChunk {
     pub(super) chunk: String,
 }
@@ -43,6 +50,29 @@ pub(super) struct ListSources {
 pub(super) struct GraphNeighbours {
     pub(super) of: String,
     pub(super) depth: Option<u8>,
+}
+
+/// The language of the words that a call is about.
+pub(super) fn language(given: &JsonObject) -> Language {
+    let words = ["question", "query", "of"].iter().find_map(|name| given.get(*name)?.as_str());
+    Language::of(words.unwrap_or_default())
+}
+
+/// Refuses an argument that the tool does not have.
+///
+/// # Errors
+/// The first such argument, and the arguments that the tool has.
+pub(super) fn check_names(tool: &Tool, given: &JsonObject) -> Result<(), Problem> {
+    let has = tool.input_schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &String| has.is_some_and(|has| has.contains_key(name));
+    let Some(unknown) = given.keys().find(|name| !is_known(name)) else { return Ok(()) };
+    let names = has.into_iter().flatten().map(|(name, _)| format!("`{name}`"));
+    let names: Vec<String> = names.collect();
+    let tool = &tool.name;
+    let english = names.join(", ");
+    let chinese = names.join("、");
+    Err(Problem::bad_request(format!("unknown argument `{unknown}`; `{tool}` takes {english}"))
+        .in_chinese(format!("未知的参数 `{unknown}`；`{tool}` 的参数：{chinese}")))
 }
 
 /// Removes `base`, which every tool has, from the arguments.
@@ -87,6 +117,29 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_argument_is_refused_with_the_known_ones() {
+        for tool in tools::all() {
+            let mut given = JsonObject::from_iter([("filters".to_owned(), json!(["folder=law"]))]);
+            let refused = check_names(&tool, &given).map_err(|problem| problem.detail());
+            let refused = refused.unwrap_err();
+            assert!(refused.contains("unknown argument `filters`"), "{refused}");
+            let known = tool.input_schema["properties"].as_object().unwrap();
+            assert!(known.keys().all(|name| refused.contains(&format!("`{name}`"))), "{refused}");
+            assert_eq!(tool.input_schema["additionalProperties"], false);
+            given = known.keys().map(|name| (name.clone(), Value::Null)).collect();
+            assert!(check_names(&tool, &given).is_ok());
+        }
+    }
+
+    #[test]
+    fn reports_have_the_language_of_the_question() {
+        let of = |given: Value| language(given.as_object().unwrap());
+        assert_eq!(of(json!({"question": "起重机能吊多重？"})), Language::Chinese);
+        assert_eq!(of(json!({"query": "crane", "base": "法律"})), Language::English);
+        assert_eq!(of(json!({})), Language::English);
+    }
+
+    #[test]
     fn names_the_argument_that_is_wrong() {
         for (given, named) in [
             (json!({}), "missing field `question`"),
@@ -112,6 +165,7 @@ mod tests {
                 let problem = match &*tool.name {
                     tools::ASK => read::<Ask>(given).err(),
                     tools::SEARCH => read::<Search>(given).err(),
+                    tools::FETCH => read::<Fetch>(given).err(),
                     tools::GET_CHUNK => read::<GetChunk>(given).err(),
                     tools::LIST_SOURCES => read::<ListSources>(given).err(),
                     tools::GRAPH_NEIGHBOURS => read::<GraphNeighbours>(given).err(),

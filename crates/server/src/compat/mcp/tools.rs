@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 pub(super) const ASK: &str = "ask";
 pub(super) const SEARCH: &str = "search";
+pub(super) const FETCH: &str = "fetch";
 pub(super) const GET_CHUNK: &str = "get_chunk";
 pub(super) const LIST_SOURCES: &str = "list_sources";
 pub(super) const GRAPH_NEIGHBOURS: &str = "graph_neighbours";
@@ -50,8 +51,22 @@ pub(super) fn all() -> Vec<Tool> {
                 "filter": filter, "base": base,
             }),
             &["query"],
-            &json!({"hits": {"type": "array", "items": passage()}}),
-            &["hits"],
+            &json!({
+                "hits": {"type": "array", "items": passage(), "description": "The passages."},
+                "results": {"type": "array", "items": listed(), "description": "The same passages, for `fetch`."},
+            }),
+            &["hits", "results"],
+        ),
+        tool(
+            FETCH,
+            "Return the text of a document around a passage that `search` found; the whole document if it is short.",
+            &json!({"id": words("Identifier of a result of `search`."), "base": base}),
+            &["id"],
+            &json!({
+                "id": {"type": "string"}, "title": {"type": "string"}, "text": {"type": "string"}, "url": {"type": "string"},
+                "metadata": {"type": "object", "additionalProperties": {"type": "string"}},
+            }),
+            &["id", "title", "text", "url"],
         ),
         tool(
             GET_CHUNK,
@@ -98,6 +113,13 @@ fn passage_fields() -> Value {
     })
 }
 
+/// A result as ChatGPT reads it.
+fn listed() -> Value {
+    let text = json!({"type": "string"});
+    let fields = json!({"id": text, "title": text, "url": text});
+    json!({"type": "object", "properties": fields, "required": ["id", "title", "url"]})
+}
+
 fn passage() -> Value {
     json!({"type": "object", "properties": passage_fields(), "required": ["chunk", "text"]})
 }
@@ -110,13 +132,15 @@ fn tool(
     gives: &Value,
     always: &[&str],
 ) -> Tool {
-    let schema = |properties: &Value, required: &[&str]| -> Arc<JsonObject> {
+    let schema = |properties: &Value, required: &[&str]| -> JsonObject {
         let schema = json!({"type": "object", "properties": properties, "required": required});
-        Arc::new(schema.as_object().cloned().unwrap_or_default())
+        schema.as_object().cloned().unwrap_or_default()
     };
+    let mut input = schema(takes, needs);
+    input.insert("additionalProperties".to_owned(), json!(false));
     let reads = ToolAnnotations::new().read_only(true).destructive(false).open_world(false);
-    Tool::new(name, description, schema(takes, needs))
-        .with_raw_output_schema(schema(gives, always))
+    Tool::new(name, description, Arc::new(input))
+        .with_raw_output_schema(Arc::new(schema(gives, always)))
         .with_annotations(reads)
 }
 
