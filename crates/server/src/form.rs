@@ -202,7 +202,9 @@ fn disposition(value: &str) -> Result<PartHead, BadForm> {
     // The encoded name comes first (RFC 6266 §4.3).
     let file = match of("filename*") {
         Some(encoded) => Some(decoded(&encoded).ok_or(BadForm("`filename*` cannot be decoded"))?),
-        None => of("filename"),
+        // Browsers, curl and HTTP libraries encode these three characters (the HTML standard).
+        None => of("filename")
+            .map(|name| name.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n")),
     };
     Ok(PartHead { field, file })
 }
@@ -332,6 +334,7 @@ mod tests {
         assert_eq!(named(r#"filename="a\"b;c=d.md""#).unwrap(), "a\"b;c=d.md");
         assert_eq!(named(r#"filename="C:\law\a.md""#).unwrap(), r"C:\law\a.md");
         assert_eq!(named("filename=\"青砚.md\"").unwrap(), "青砚.md");
+        assert_eq!(named("filename=\"a %22b%22 100%25.md\"").unwrap(), "a \"b\" 100%25.md");
         let both = "filename=\"x.md\"; filename*=UTF-8''%E9%9D%92%20a.md";
         assert_eq!(named(both).unwrap(), "青 a.md");
         assert!(named("filename*=latin1''a").is_err());
