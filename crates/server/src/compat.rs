@@ -11,5 +11,6 @@ pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
 pub(crate) mod rerank;
+pub(crate) mod schemas;
 pub(crate) mod vectors;
 mod words;
