@@ -81,7 +81,7 @@ pub(crate) struct ChunkBody {
 /// old text, the author and the time. The file is read again with them, now and at every later
 /// reading; the edited passage has another identifier. An edit that joins or splits paragraphs is
 /// refused, and so are edits of words that are several times in the document.
-#[utoipa::path(patch, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "reading",
+#[utoipa::path(patch, path = "/api/v1/bases/{base}/chunks/{chunk}", operation_id = "editChunk", tag = "reading",
     params(("base" = String, Path), ("chunk" = String, Path)), request_body = ChunkBody,
     responses((status = 202, body = Corrected), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn edit(
