@@ -6,6 +6,7 @@ pub(crate) mod budget;
 pub(crate) mod configured;
 pub(crate) mod counters;
 pub(crate) mod files;
+pub(crate) mod forms;
 pub(crate) mod graph;
 pub(crate) mod health;
 pub(crate) mod jobs;

@@ -13,6 +13,7 @@ pub(crate) mod ollama;
 pub(crate) mod openai;
 pub(crate) mod rerank;
 pub(crate) mod responses_api;
+pub(crate) mod schemas;
 mod structured;
 pub(crate) mod vectors;
 mod words;

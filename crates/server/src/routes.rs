@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::Uri;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use pikerag_engine::keys::Scope;
 use serde_json::json;
 use utoipa::openapi::extensions::ExtensionsBuilder;
@@ -16,12 +17,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, graph, health, jobs, keys, look, made_bases,
-    models, passages, reading, runs, search, sent, tables, tags, texts,
+    ask, bases, budget, configured, counters, files, forms, graph, health, jobs, keys, look,
+    made_bases, models, passages, reading, runs, search, sent, tables, tags, texts,
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
-use crate::compat::{dify, mcp, ollama, openai, rerank, responses_api, vectors};
+use crate::compat::{dify, mcp, ollama, openai, rerank, responses_api, schemas, vectors};
+use crate::document::complete;
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
 use crate::page;
@@ -118,7 +120,8 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(look::feedback))
         .routes(routes!(look::revoke))
         .routes(routes!(texts::insert))
-        .routes(routes!(reading::edit));
+        .routes(routes!(reading::edit))
+        .routes(routes!(forms::upload));
     let admin = OpenApiRouter::new()
         .routes(routes!(graph::export))
         .routes(routes!(configured::settings))
@@ -150,8 +153,8 @@ fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
     let mut document = OpenApi::default();
     for (scope, group) in groups() {
         let (mut routes, mut part) = group.split_for_parts();
-        for (path, item) in &mut part.paths.paths {
-            mark(path, item, scope);
+        for item in part.paths.paths.values_mut() {
+            mark(item, scope);
         }
         if let Some(app) = app {
             routes = routes
@@ -171,7 +174,8 @@ fn whole(app: Option<&App>) -> (Router<App>, OpenApi) {
 
 /// The OpenAPI document, as JSON with its fields in a fixed order.
 pub fn openapi() -> String {
-    let document = serde_json::to_value(whole(None).1).unwrap_or_default();
+    let mut document = serde_json::to_value(whole(None).1).unwrap_or_default();
+    complete(&mut document);
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
@@ -182,7 +186,7 @@ pub(crate) fn router(app: App) -> Router {
     let (routes, _) = whole(Some(&app));
     let document = openapi();
     let document = axum::routing::get(move || async move {
-        ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
+        ([(header::CONTENT_TYPE, "application/json")], document)
     });
     // Unknown routes are guarded like known ones: a caller without a key learns nothing about
     // either.
@@ -199,6 +203,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(page)
         .route("/openapi.json", document)
         .fallback_service(nowhere.with_state(Arc::clone(&app)))
+        .layer(from_fn(explained))
         .layer(DefaultBodyLimit::max(app.live().settings.body_bytes))
         .layer(from_fn_with_state(Arc::clone(&app), hardened))
         .layer(from_fn(busy(Arc::clone(&app))))
@@ -215,6 +220,23 @@ async fn nowhere(uri: Uri) -> Problem {
     Problem::new(404, "no-such-route", Fault::Caller).saying("this route does not exist").hint(hint)
 }
 
+/// Gives the refusal of a method a body. It also passes the guards of its route, which a fallback of
+/// axum would not.
+async fn explained(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let is_bare = !response.headers().contains_key(header::CONTENT_TYPE);
+    if response.status() != StatusCode::METHOD_NOT_ALLOWED || !is_bare {
+        return response;
+    }
+    let problem = Problem::new(405, "wrong-method", Fault::Caller)
+        .saying("this route does not have this method")
+        .hint("the header `Allow` lists its methods");
+    let mut explained = problem.into_response();
+    let allowed = response.headers().get(header::ALLOW).cloned();
+    explained.headers_mut().extend(allowed.map(|allowed| (header::ALLOW, allowed)));
+    explained
+}
+
 fn describe(document: &mut OpenApi) {
     document.info = InfoBuilder::new()
         .title("pikerag")
@@ -226,28 +248,92 @@ fn describe(document: &mut OpenApi) {
         .build();
     document.servers = None;
     let components = document.components.get_or_insert_with(Components::new);
+    components.schemas.extend(schemas::all());
     components.add_security_scheme("key", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
 }
 
-/// Adds the scope of a route to the document, and an operation name.
-fn mark(path: &str, item: &mut PathItem, scope: Option<Scope>) {
-    let operations: [(&str, &mut Option<Operation>); 5] = [
-        ("get", &mut item.get),
-        ("post", &mut item.post),
-        ("put", &mut item.put),
-        ("patch", &mut item.patch),
-        ("delete", &mut item.delete),
-    ];
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { ' ' };
-    let words: String = path.chars().map(plain).collect();
-    let name = words.split_whitespace().collect::<Vec<_>>().join("_");
-    for (method, operation) in operations {
-        let Some(operation) = operation else { continue };
-        operation.operation_id = Some(format!("{method}_{name}"));
-        let Some(scope) = scope else { continue };
+/// Adds the scope of a route to the document.
+fn mark(item: &mut PathItem, scope: Option<Scope>) {
+    let Some(scope) = scope else { return };
+    let operations: [&mut Option<Operation>; 5] =
+        [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete];
+    for operation in operations.into_iter().flatten() {
         let added = ExtensionsBuilder::new().add(SCOPE, json!(scope.as_str())).build();
         operation.extensions.get_or_insert_default().merge(added);
         let none: [&str; 0] = [];
         operation.security = Some(vec![SecurityRequirement::new("key", none)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::openapi;
+
+    /// Each operation of the document, with its method and path.
+    fn operations() -> Vec<(String, Value)> {
+        let document: Value = serde_json::from_str(&openapi()).unwrap();
+        let mut operations = Vec::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                operations.push((format!("{method} {path}"), operation.clone()));
+            }
+        }
+        assert!(60 < operations.len());
+        operations
+    }
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own() {
+        let mut names = BTreeSet::new();
+        for (route, operation) in operations() {
+            let name = operation["operationId"].as_str().unwrap_or_default().to_owned();
+            let is_camel_case = name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.chars().all(|c| c.is_ascii_alphanumeric());
+            assert!(is_camel_case, "{route}: `{name}`: set `operation_id` to a name as `listRuns`");
+            assert!(names.insert(name.clone()), "{route}: another route has the name `{name}`");
+        }
+    }
+
+    #[test]
+    fn every_response_is_described_and_errors_have_a_schema() {
+        for (route, operation) in operations() {
+            let responses = operation["responses"].as_object().unwrap();
+            for (status, response) in responses {
+                let text = response["description"].as_str().unwrap_or_default();
+                assert!(!text.is_empty() && !text.contains('\n'), "{route} {status}: {text:?}");
+                let mut contents = response["content"].as_object().into_iter().flatten();
+                let is_described = |media: &Value| {
+                    media["schema"].as_object().is_some_and(|schema| !schema.is_empty())
+                };
+                let is_error = status.starts_with(['4', '5']);
+                assert!(!is_error || response["content"].is_object(), "{route} {status}");
+                assert!(contents.all(|(_, media)| is_described(media)), "{route} {status}");
+            }
+            if !operation["x-scope"].is_null() {
+                let general = ["401", "403", "429", "503"];
+                assert!(general.iter().all(|status| responses.contains_key(*status)), "{route}");
+            }
+        }
+    }
+
+    #[test]
+    fn bodies_of_bytes_are_binary() {
+        let mut n_binary = 0;
+        for (route, operation) in operations() {
+            let replies = operation["responses"].as_object().unwrap().values();
+            let bodies = replies.chain([&operation["requestBody"]]);
+            let contents = bodies.filter_map(|body| body["content"].as_object());
+            for (kind, media) in contents.flatten() {
+                let schema = &media["schema"];
+                let is_json = kind == "application/json";
+                assert!(is_json || schema["type"] != "array", "{route} {kind}: {schema}");
+                n_binary += usize::from(schema["format"] == "binary");
+            }
+        }
+        assert!(3 <= n_binary, "upload, original and page: {n_binary}");
     }
 }

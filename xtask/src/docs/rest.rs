@@ -26,6 +26,9 @@ const GROUPS: [(&str, &str); 14] = [
 /// The routes of one base begin so; tables write `…`.
 const OF_A_BASE: &str = "/api/v1/bases/{base}/";
 
+/// Errors that the page names once: those of guards and of readers of bodies.
+const OF_EVERY_ROUTE: [&str; 6] = ["401", "403", "413", "415", "429", "503"];
+
 /// A heading and a table for each group of routes.
 pub(super) fn routes(api: &Api) -> Result<String> {
     let mut tables = GROUPS.map(|_| String::new());
@@ -67,7 +70,9 @@ fn line(path: &str, method: &str, operation: &Operation) -> String {
             _ => format!("`{}` ({meaning}{mark})", parameter.name),
         });
     }
-    let failures = operation.responses.keys().filter(|status| !status.starts_with('2'));
+    let is_own =
+        |status: &&String| !status.starts_with('2') && !OF_EVERY_ROUTE.contains(&status.as_str());
+    let failures = operation.responses.keys().filter(is_own);
     row(&[
         &format!("`{} {path}`", method.to_uppercase()),
         &one_line(&operation.summary),
@@ -89,7 +94,7 @@ mod tests {
                 "/health": {"get": {"tags": ["health"], "summary": "Whether it\nruns.", "responses": {"200": {}}}},
                 "/api/v1/bases/{base}/files": {"delete": {"tags": ["files"], "summary": "Deletes.", "x-scope": "write",
                     "parameters": [{"name": "base", "in": "path"}, {"name": "file", "in": "query", "required": true, "description": "The name."}],
-                    "responses": {"200": {}, "404": {}}}}},
+                    "responses": {"200": {}, "401": {}, "404": {}, "503": {}}}}},
               "components": {"schemas": {}}}"#,
         );
         let text = routes(&api).unwrap();

@@ -11,7 +11,7 @@ use crate::common::{Place, good_stub};
 use crate::schemas::check;
 use crate::serving::{Reply, Serving};
 use crate::talker::Talker;
-use crate::uploads::archive;
+use crate::uploads::{FORM, archive, form};
 
 const BASE: &str = "/api/v1/bases/default";
 
@@ -81,8 +81,12 @@ impl<'a> Inspector<'a> {
 
     fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let bearer = format!("Bearer {}", self.key);
-        let own = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
-        self.serving.request(method, path, &[&own, headers].concat(), body)
+        let mut all = vec![("Authorization", bearer.as_str())];
+        if !headers.iter().any(|(name, _)| *name == "Content-Type") {
+            all.push(("Content-Type", "application/json"));
+        }
+        all.extend_from_slice(headers);
+        self.serving.request(method, path, &all, body)
     }
 
     /// The operation of a request, and the document's schema for this reply.
@@ -152,6 +156,29 @@ fn no_two_types_share_a_schema_name() {
         }
     }
     assert!(150 < known.len());
+}
+
+/// Examples of requests and replies fit their schemas.
+#[test]
+fn examples_of_the_document_fit_their_schemas() {
+    let place = Place::new();
+    let document: Value = place.run_to(0, &["serve", "--openapi"]).json();
+    let mut n_examples = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let replies = operation["responses"].as_object().unwrap().values();
+            let bodies = replies.chain([&operation["requestBody"]]);
+            let contents = bodies.filter_map(|body| body["content"].as_object()).flatten();
+            for (kind, media) in contents {
+                let Some(example) = media.get("example") else { continue };
+                if let Err(misfit) = check(&document, &media["schema"], example) {
+                    panic!("{method} {path} {kind}: {misfit}");
+                }
+                n_examples += 1;
+            }
+        }
+    }
+    assert!(14 <= n_examples, "{n_examples}");
 }
 
 /// The project's example with a PDF added: tables in two languages, questions of many kinds, and
@@ -323,6 +350,12 @@ fn send_files(inspector: &mut Inspector<'_>) {
     inspector.send("PUT", &format!("{files}/unwanted.md?hold=true"), &[], b"# Unwanted\n\nNo.\n");
     assert_eq!(inspector.get(&format!("{BASE}/sent"))[4]["file"], "unwanted.md");
     inspector.send("DELETE", &format!("{BASE}/sent?file=unwanted.md"), &[], b"");
+    let two = form(&[("file", "one.md", b"# One\n"), ("file", "two.md", b"# Two\n")]);
+    let sent = inspector.send("POST", &format!("{files}?hold=true"), &[FORM], &two);
+    assert_eq!(sent["files"][1]["file"], "two.md", "{sent}");
+    for name in ["one.md", "two.md"] {
+        inspector.send("DELETE", &format!("{BASE}/sent?file={name}"), &[], b"");
+    }
     inspector.post(&format!("{BASE}/estimate"), &json!({}));
     let job =
         inspector.post(&format!("{BASE}/index"), &json!({"files": ["later.md"]}))["id"].clone();

@@ -97,6 +97,11 @@ impl Walk<'_> {
                 "minimum" if value.as_f64().is_some_and(|value| value < of.as_f64().unwrap()) => {
                     return misfit(at, format!("must be at least {of}, but is {value}"));
                 }
+                "minItems" | "maxItems"
+                    if value.as_array().is_some_and(|all| !is_length(rule, of, all)) =>
+                {
+                    return misfit(at, format!("`{rule}` is {of}, but the list is {value}"));
+                }
                 "required" | "properties" | "additionalProperties" | "propertyNames" => {
                     if let Value::Object(fields) = value {
                         self.fields(rule, of, rules, fields, at, &mut named)?;
@@ -107,8 +112,8 @@ impl Walk<'_> {
                         self.items(rule, of, rules, items, at)?;
                     }
                 }
-                "type" | "enum" | "minimum" | "description" | "format" | "title" | "default"
-                | "example" => {}
+                "type" | "enum" | "minimum" | "minItems" | "maxItems" | "description"
+                | "format" | "title" | "default" | "example" => {}
                 other => panic!("{at}: the rule `{other}` is unknown"),
             }
         }
@@ -218,6 +223,12 @@ impl Named {
     }
 }
 
+/// Whether a list keeps the rule `minItems` or `maxItems`.
+fn is_length(rule: &str, of: &Value, items: &[Value]) -> bool {
+    let length = items.len() as u64;
+    of.as_u64().is_some_and(|of| if rule == "minItems" { of <= length } else { length <= of })
+}
+
 /// Whether a value is of a type, or of one of several.
 fn is_of(kind: &Value, value: &Value) -> bool {
     let Value::String(kind) = kind else {
@@ -270,6 +281,11 @@ fn values_that_do_not_fit_are_reported() {
     assert_eq!(with("score", json!("x")), ".score: must be [\"number\",\"null\"], but is \"x\"");
     assert_eq!(with("parts", json!({"x": ["y"]})), ".parts.x: holds 1 items of 2");
     assert_eq!(with("parts", json!({"x": ["y", 1, 2]})), ".parts.x: holds 3 items, and not 2");
+    let pair =
+        json!({"type": "array", "prefixItems": [{"type": "string"}], "minItems": 1, "maxItems": 1});
+    let length_error = |value: Value| check(&document, &pair, &value).err().unwrap_or_default();
+    assert_eq!(length_error(json!(["x"])), "");
+    assert_eq!(length_error(json!(["x", 2])), ": `maxItems` is 1, but the list is [\"x\",2]");
     let any = check(&document, &json!({"type": "object"}), &json!({}));
     assert_eq!(any.unwrap_err(), ": a client would take it for an object without fields");
 }

@@ -22,6 +22,24 @@ pub(crate) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// The content type of a form.
+pub(crate) const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=x1x");
+
+/// A form as browsers send it: field, file name and bytes of each part.
+pub(crate) fn form(parts: &[(&str, &str, &[u8])]) -> Vec<u8> {
+    let mut form = Vec::new();
+    for (field, file, bytes) in parts {
+        let head = format!(
+            "--x1x\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{file}\"\r\n\r\n"
+        );
+        form.extend_from_slice(head.as_bytes());
+        form.extend_from_slice(bytes);
+        form.extend_from_slice(b"\r\n");
+    }
+    form.extend_from_slice(b"--x1x--\r\n");
+    form
+}
+
 /// Waits until the job of a reply has ended and returns it.
 fn wait_for_job(serving: &Serving, reply: &Reply) -> Value {
     let id = reply.json()["job"].as_u64().unwrap_or_else(|| panic!("{reply:?}"));
@@ -102,6 +120,73 @@ fn files_of_an_archive_are_uploaded_like_single_files() {
 
 /// Pending files are listed, indexed later or discarded. Files of the disk are read again by their
 /// names.
+#[test]
+fn files_of_a_form_are_uploaded_like_single_files() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    let files = format!("{BASE}/files");
+    let send = |query: &str, form: &[u8]| {
+        serving.request("POST", &format!("{files}{query}"), &[FORM], form)
+    };
+    let crane = &b"# Crane\r\n\r\nThe crane Quillwort lifts forty tons.\r\n"[..];
+    let law = "# 合同\n\n制动器由布林德尔检修。\n".as_bytes();
+    let reply = send("", &form(&[("file", "docs/crane.md", crane), ("file", "合同.md", law)]));
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let sent = reply.json()["files"].clone();
+    assert_eq!((&sent[0]["file"], &sent[1]["file"]), (&json!("docs/crane.md"), &json!("合同.md")));
+    assert_eq!((&sent[0]["held"], &sent[0]["job"]), (&json!(crane.len()), &sent[1]["job"]));
+    let id = sent[0]["job"].as_u64().unwrap();
+    let job = serving.wait_until(&format!("{BASE}/jobs/{id}"), "", |job| {
+        !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
+    });
+    assert_eq!(job["stand"], "done");
+    assert!(finds(&serving, "Quillwort") && finds(&serving, "布林德尔"));
+    assert_eq!(std::fs::read(place.path("base.uploads/docs/crane.md")).unwrap(), crane);
+    // A form with a mistake stores nothing, not even the parts before it.
+    let fine = ("file", "fine.md", &b"# Fine\n"[..]);
+    let mut cut = form(&[fine]);
+    cut.truncate(cut.len() - 6);
+    for (form, code) in [
+        (form(&[fine, ("file", "../out.md", b"x")]), "bad-name"),
+        (form(&[fine, fine]), "bad-request"),
+        (form(&[fine, ("other", "a.md", b"x")]), "bad-request"),
+        (form(&[fine, ("file", "", b"x")]), "bad-request"),
+        (form(&[]), "bad-request"),
+        (cut, "bad-request"),
+    ] {
+        let reply = send("", &form);
+        assert_eq!((reply.status, reply.json()["code"].as_str()), (400, Some(code)), "{reply:?}");
+    }
+    let json = serving.post(&files, "", &json!({}));
+    assert_eq!((json.status, json.json()["code"].as_str()), (415, Some("no-form")));
+    assert!(!place.path("base.uploads/fine.md").exists());
+    assert_eq!(serving.get(&format!("{BASE}/parts"), "").json(), json!([]));
+    // Archives and pending files are as with PUT.
+    let zip = archive(&[("a.md", b"# A\n\nOne.\n")]);
+    let sent = send("?hold=true&unpack=true", &form(&[("file", "all.zip", &zip)])).json();
+    let file = &sent["files"][0];
+    assert_eq!((&file["unpacked"]["files"], &file["job"]), (&json!(["all/a.md"]), &Value::Null));
+}
+
+/// A method that a route does not have is refused with a problem, and only to callers with a key.
+#[test]
+fn wrong_methods_are_refused_with_a_problem() {
+    let place = Place::new();
+    let key = place.key("ada", &["--scope", "admin"]);
+    let serving = place.serve(&["--offline"]);
+    let reply = |key: &str| {
+        let bearer = format!("Bearer {key}");
+        serving.request("DELETE", "/api/v1/budget", &[("Authorization", &bearer)], b"")
+    };
+    let refused = reply(&key);
+    assert_eq!(refused.status, 405, "{refused:?}");
+    let head = refused.head.to_lowercase();
+    assert!(head.contains("allow: get,head"), "{head}");
+    assert!(head.contains("content-type: application/problem+json"), "{head}");
+    assert_eq!(refused.json()["code"], "wrong-method");
+    assert_eq!(reply("pikerag_00000000_0000").status, 401);
+}
+
 #[test]
 fn pending_files_are_listed_indexed_or_discarded() {
     let place = Place::new();

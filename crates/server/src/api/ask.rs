@@ -92,7 +92,7 @@ pub(crate) fn asked_of(app: &App, base: &str, came: &AskResponse) -> Asked {
 /// of the trace as it happens, the open model `calls` after each change and the `draft` of the
 /// answer while a model writes it, then `answer` or `problem`. Closing the connection stops the
 /// run.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/ask", tag = "ask", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/ask", operation_id = "ask", tag = "ask", params(("base" = String, Path)),
     request_body = AskRequest,
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 400, body = Problem), (status = 402, body = Problem)))]
 pub(crate) async fn ask(

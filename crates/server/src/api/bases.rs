@@ -23,7 +23,7 @@ pub(crate) struct BaseLine {
 }
 
 /// The bases that this key opens.
-#[utoipa::path(get, path = "/api/v1/bases", tag = "bases", responses((status = 200, body = Vec<BaseLine>)))]
+#[utoipa::path(get, path = "/api/v1/bases", operation_id = "listBases", tag = "bases", responses((status = 200, body = Vec<BaseLine>)))]
 pub(crate) async fn bases(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -35,14 +35,14 @@ pub(crate) async fn bases(
 }
 
 /// What a base holds, its pending work, and problems of its files.
-#[utoipa::path(get, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}", operation_id = "getBase", tag = "bases", params(("base" = String, Path)),
     responses((status = 200, body = StatusResponse), (status = 404, body = Problem)))]
 pub(crate) async fn status(Seen(session): Seen) -> Result<Json<StatusResponse>, Problem> {
     Ok(Json(pikerag_engine::status(&session).await?))
 }
 
 /// The methods that answer questions, with their parameters.
-#[utoipa::path(get, path = "/api/v1/methods", tag = "ask", responses((status = 200, body = Vec<Description>)))]
+#[utoipa::path(get, path = "/api/v1/methods", operation_id = "listMethods", tag = "ask", responses((status = 200, body = Vec<Description>)))]
 pub(crate) async fn methods(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

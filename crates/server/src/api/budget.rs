@@ -68,7 +68,7 @@ pub(crate) struct OfServer {
 }
 
 /// The caps and the spent sums of the key of this request, and of the server.
-#[utoipa::path(get, path = "/api/v1/budget", tag = "budget", responses((status = 200, body = Budget)))]
+#[utoipa::path(get, path = "/api/v1/budget", operation_id = "getBudget", tag = "budget", responses((status = 200, body = Budget)))]
 pub(crate) async fn budget(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -16,7 +16,7 @@ use crate::problem::{Fault, Parts, Problem, Query};
 
 /// The settings of a base: models by role, embedder, reranker, caps. It contains no key and no
 /// password.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/settings", tag = "settings", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/settings", operation_id = "getSettings", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = ConfiguredResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn settings(Whole(session): Whole) -> Result<Json<ConfiguredResponse>, Problem> {
     Ok(Json(blocking(move || Ok(pikerag_engine::configured(&session))).await?))
@@ -24,7 +24,7 @@ pub(crate) async fn settings(Whole(session): Whole) -> Result<Json<ConfiguredRes
 
 /// Tests the settings and the machine: one small call to each model, one or two to measure the
 /// chat model's speed, and five to the model that reads passages.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/doctor", tag = "settings", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/doctor", operation_id = "runDoctor", tag = "settings", params(("base" = String, Path)),
     responses((status = 200, body = Vec<DoctorFinding>), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn doctor(
     State(app): State<App>,
@@ -46,7 +46,7 @@ pub(crate) struct ByMethod {
 }
 
 /// What one question would cost by a method. No model is called.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/forecast", tag = "ask", params(("base" = String, Path), ByMethod),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/forecast", operation_id = "forecastQuestion", tag = "ask", params(("base" = String, Path), ByMethod),
     responses((status = 200, body = QuestionForecast), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn forecast(
     Seen(session): Seen,
@@ -65,7 +65,7 @@ pub(crate) struct Evaluations {
 }
 
 /// The reports that `pikerag eval` wrote below `server.evaluations`.
-#[utoipa::path(get, path = "/api/v1/evaluations", tag = "settings",
+#[utoipa::path(get, path = "/api/v1/evaluations", operation_id = "listEvaluations", tag = "settings",
     responses((status = 200, body = Evaluations), (status = 403, body = Problem)))]
 pub(crate) async fn evaluations(
     State(app): State<App>,
@@ -88,7 +88,7 @@ pub(crate) struct WhichReport {
 }
 
 /// One report.
-#[utoipa::path(get, path = "/api/v1/evaluations/report", tag = "settings", params(WhichReport),
+#[utoipa::path(get, path = "/api/v1/evaluations/report", operation_id = "getEvaluation", tag = "settings", params(WhichReport),
     responses((status = 200, body = EvaluationResponse), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn evaluation(
     State(app): State<App>,

@@ -14,7 +14,7 @@ const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Counters for Prometheus. They cover all bases, so a key that opens some bases or sees a part is
 /// refused.
-#[utoipa::path(get, path = "/metrics", tag = "health", responses((status = 200, body = String), (status = 403, body = Problem)))]
+#[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "health", responses((status = 200, body = String), (status = 403, body = Problem)))]
 pub(crate) async fn metrics(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

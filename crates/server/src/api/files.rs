@@ -104,7 +104,7 @@ pub(crate) struct Uploaded {
 /// pieces, set `Content-Range: bytes FROM-TO/WHOLE`: each piece begins where the one before ended,
 /// and all use the same `?upload=ID`, so pieces of two senders are never joined. An interrupted
 /// upload continues where it ended (`bytes */WHOLE` if no byte is left to send).
-#[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", tag = "files",
+#[utoipa::path(put, path = "/api/v1/bases/{base}/files/{*file}", operation_id = "uploadFile", tag = "files",
     params(("base" = String, Path), ("file" = String, Path), Uploading), request_body = Vec<u8>,
     responses((status = 200, body = Uploaded), (status = 202, body = Uploaded), (status = 409, body = Problem)))]
 pub(crate) async fn upload(
@@ -144,15 +144,7 @@ pub(crate) async fn upload(
         let partial = Uploaded { file, held, is_whole: false, upload, job: None, unpacked: None };
         return Ok((StatusCode::ACCEPTED, Json(partial)).into_response());
     }
-    let (paths, unpacked) = match unpack {
-        true => {
-            let mut unpacked =
-                pikerag_engine::unpack(&session, part.complete(whole).await?, &file).await?;
-            part.discard();
-            (std::mem::take(&mut unpacked.places), Some(unpacked))
-        }
-        false => (vec![part.finish(whole).await?], None),
-    };
+    let (paths, unpacked) = stored(&session, part, &file, (whole, unpack)).await?;
     let job = match hold || paths.is_empty() {
         true => None,
         false => Some(app.begin(&caller, &base, &session, Work::files(paths)).await?.id()),
@@ -161,17 +153,36 @@ pub(crate) async fn upload(
     Ok((StatusCode::OK, Json(uploaded)).into_response())
 }
 
+/// Puts a complete file in its place, or the files of an archive. Returns the paths to index.
+pub(super) async fn stored(
+    session: &Session,
+    mut part: Part,
+    file: &str,
+    (whole, unpack): (Option<u64>, bool),
+) -> Result<(Vec<PathBuf>, Option<UnpackResponse>), Problem> {
+    if !unpack {
+        return Ok((vec![part.finish(whole).await?], None));
+    }
+    let mut unpacked = pikerag_engine::unpack(session, part.complete(whole).await?, file).await?;
+    part.discard();
+    Ok((std::mem::take(&mut unpacked.places), Some(unpacked)))
+}
+
 /// Writes the body as it arrives, so that a broken connection keeps the bytes that came.
 async fn taken(part: &mut Part, body: Body) -> Result<(), Problem> {
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| match is_slow(&error) {
-            true => Problem::slow(),
-            false => Problem::bad_request(format!("the body was cut off: {error}")),
-        })?;
-        part.take(&piece).await?;
+        part.take(&piece.map_err(|error| cut_off(&error))?).await?;
     }
     Ok(())
+}
+
+/// A body that did not arrive to its end.
+pub(super) fn cut_off(error: &axum::Error) -> Problem {
+    match is_slow(error) {
+        true => Problem::slow(),
+        false => Problem::bad_request(format!("the body was cut off: {error}")),
+    }
 }
 
 /// Reads `Content-Range: bytes FROM-TO/WHOLE`, or `bytes */WHOLE` if all bytes were sent before.
@@ -220,7 +231,7 @@ pub(crate) struct IndexBody {
 }
 
 /// Indexes uploaded files: all pending ones, or those that failed before.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/index", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/index", operation_id = "indexFiles", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 202, body = Job), (status = 404, body = Problem)))]
 pub(crate) async fn index(
     State(app): State<App>,
@@ -264,7 +275,7 @@ async fn places(
 }
 
 /// What indexing the pending uploads would cost. No model is called.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/estimate", operation_id = "estimateIndexing", tag = "files", params(("base" = String, Path)),
     request_body = IndexBody, responses((status = 200, body = EstimateResponse), (status = 404, body = Problem)))]
 pub(crate) async fn estimate(
     Whole(session): Whole,
@@ -283,7 +294,7 @@ pub(crate) async fn estimate(
 }
 
 /// What deleting or forgetting a file would remove. Nothing is changed.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", tag = "files", params(("base" = String, Path), WhichUpload),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", operation_id = "previewDeletion", tag = "files", params(("base" = String, Path), WhichUpload),
     responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
 pub(crate) async fn deletion(
     Whole(session): Whole,
@@ -322,7 +333,7 @@ pub(crate) struct Deleted {
 }
 
 /// Deletes a file with everything that was derived from it.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/files", tag = "files", params(("base" = String, Path), Going),
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/files", operation_id = "deleteFile", tag = "files", params(("base" = String, Path), Going),
     responses((status = 200, body = Deleted), (status = 404, body = Problem)))]
 pub(crate) async fn delete(
     State(app): State<App>,

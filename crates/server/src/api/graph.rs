@@ -44,7 +44,7 @@ pub(crate) struct Around {
 }
 
 /// A node of the graph with its surroundings. Only these are read, even in a large base.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/graph", tag = "look", params(("base" = String, Path), Around),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/graph", operation_id = "getGraphAround", tag = "look", params(("base" = String, Path), Around),
     responses((status = 200, body = GraphAround), (status = 404, body = Problem)))]
 pub(crate) async fn around(
     State(app): State<App>,
@@ -67,7 +67,7 @@ pub(crate) struct Overviewed {
 
 /// An overview of the graph: the documents with the most connections, what they contain, and what
 /// was derived from that. It reads the whole graph, which takes seconds for a million nodes.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/graph/overview", tag = "look", params(("base" = String, Path), Overviewed),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/graph/overview", operation_id = "getGraphOverview", tag = "look", params(("base" = String, Path), Overviewed),
     responses((status = 200, body = GraphOverview), (status = 404, body = Problem)))]
 pub(crate) async fn overview(
     Seen(session): Seen,
@@ -78,7 +78,7 @@ pub(crate) async fn overview(
 
 /// The whole graph as JSON lines, sent while it is read. The stream is cut off if the base cannot
 /// be read to the end.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/export", tag = "look", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/export", operation_id = "exportGraph", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = String, content_type = "application/x-ndjson"), (status = 404, body = Problem)))]
 pub(crate) async fn export(Seen(session): Seen) -> Result<Response, Problem> {
     let place =

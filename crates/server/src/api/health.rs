@@ -24,14 +24,14 @@ pub(crate) struct Health {
 }
 
 /// Whether the program runs.
-#[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, body = Health)))]
+#[utoipa::path(get, path = "/health", operation_id = "getHealth", tag = "health", responses((status = 200, body = Health)))]
 pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// Whether the server accepts requests and can read its bases. It fails once the server is
 /// stopping.
-#[utoipa::path(get, path = "/ready", tag = "health",
+#[utoipa::path(get, path = "/ready", operation_id = "getReadiness", tag = "health",
     responses((status = 200, body = Health), (status = 503, body = Problem)))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.stopping.is_cancelled() {

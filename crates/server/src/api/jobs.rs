@@ -13,7 +13,7 @@ use crate::problem::{Parts, Problem};
 use crate::streams;
 
 /// The latest 500 jobs of a base and all that are not over, newest first.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs", operation_id = "listJobs", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<Job>), (status = 404, body = Problem)))]
 pub(crate) async fn jobs(
     State(app): State<App>,
@@ -26,7 +26,7 @@ pub(crate) async fn jobs(
 
 /// Begins a job that is `offered`, within its bill, or begins again a job that is `set_aside`,
 /// `incomplete` or `failed`. The job then belongs to this key.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", tag = "files",
+#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs/{job}/begin", operation_id = "beginJob", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
     responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn begin(
@@ -40,7 +40,7 @@ pub(crate) async fn begin(
 }
 
 /// A job. With `Accept: text/event-stream` it is sent again at each step, until it is over.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", tag = "files",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/jobs/{job}", operation_id = "getJob", tag = "files",
     params(("base" = String, Path), ("job" = u64, Path)),
     responses((status = 200, content((Job = "application/json"), (JobEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn job(

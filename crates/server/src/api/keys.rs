@@ -74,7 +74,7 @@ pub(crate) struct MadeKey {
 }
 
 /// All keys, with the sum spent with each.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "keys",
+#[utoipa::path(get, path = "/api/v1/keys", operation_id = "listKeys", tag = "keys",
     responses((status = 200, body = KeyList), (status = 403, body = Problem)))]
 pub(crate) async fn keys(
     State(app): State<App>,
@@ -113,7 +113,7 @@ fn line(line: &KeyUse) -> KeyLine {
 
 /// Makes a key. The first one must have scope `admin` for all bases: from then on every request
 /// needs a key, and somebody must be able to make the next one.
-#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = KeyParams,
+#[utoipa::path(post, path = "/api/v1/keys", operation_id = "createKey", tag = "keys", request_body = KeyParams,
     responses((status = 200, body = MadeKey), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn make(
     State(app): State<App>,
@@ -153,7 +153,7 @@ pub(crate) async fn make(
 }
 
 /// Revokes a key. It opens nothing from then on.
-#[utoipa::path(delete, path = "/api/v1/keys/{id}", tag = "keys", params(("id" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/keys/{id}", operation_id = "revokeKey", tag = "keys", params(("id" = String, Path)),
     responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(
     State(app): State<App>,
@@ -166,7 +166,7 @@ pub(crate) async fn revoke(
 }
 
 /// Gives a key a new secret. The old one becomes invalid at once, or after a grace period.
-#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", params(("id" = String, Path)), request_body = RotateBody,
+#[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", operation_id = "rotateKey", tag = "keys", params(("id" = String, Path)), request_body = RotateBody,
     responses((status = 200, body = MadeKey), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn rotate(
     State(app): State<App>,

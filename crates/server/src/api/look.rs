@@ -19,7 +19,7 @@ use crate::opened::Seen;
 use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 
 /// The documents of a base, by URI.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/sources", tag = "look", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources", operation_id = "listSources", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<Source>), (status = 404, body = Problem)))]
 pub(crate) async fn sources(Seen(session): Seen) -> Result<Json<Vec<Source>>, Problem> {
     Ok(Json(pikerag_engine::sources(&session, &Filter::default()).await?))
@@ -35,7 +35,7 @@ pub(crate) struct WholeSource {
 }
 
 /// A document with its passages in reading order, each with the rectangles of every piece.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}", tag = "look",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}", operation_id = "getSource", tag = "look",
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = WholeSource), (status = 404, body = Problem)))]
 pub(crate) async fn source(
@@ -61,7 +61,7 @@ pub(crate) struct ShownChunk {
 }
 
 /// One passage.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "look",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/chunks/{chunk}", operation_id = "getChunk", tag = "look",
     params(("base" = String, Path), ("chunk" = String, Path)),
     responses((status = 200, body = ShownChunk), (status = 404, body = Problem)))]
 pub(crate) async fn chunk(
@@ -88,7 +88,7 @@ pub(crate) struct WhichFile {
 }
 
 /// The bytes of a file as they were when it was indexed.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/original", tag = "look",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/original", operation_id = "downloadOriginal", tag = "look",
     params(("base" = String, Path), WhichFile),
     responses((status = 200, body = Vec<u8>), (status = 404, body = Problem)))]
 pub(crate) async fn original(
@@ -121,7 +121,7 @@ fn usual_width() -> u32 {
 /// A page of a PDF as a picture. The header `page-points` gives the width and height of the page in
 /// points: the rectangles of passages and citations use these units, from the upper left corner.
 /// `page-count` gives the number of pages.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/pages/{page}", tag = "look",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/pages/{page}", operation_id = "getPageImage", tag = "look",
     params(("base" = String, Path), ("source" = String, Path), ("page" = u32, Path, minimum = 1), Drawing),
     responses((status = 200, body = Vec<u8>, content_type = "image/png"), (status = 404, body = Problem), (status = 422, body = Problem)))]
 pub(crate) async fn page(
@@ -143,7 +143,7 @@ pub(crate) async fn page(
 }
 
 /// The files of the base, and whether they still exist.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/files", tag = "look", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/files", operation_id = "listFiles", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<FileLine>), (status = 404, body = Problem)))]
 pub(crate) async fn files(Seen(session): Seen) -> Result<Json<Vec<FileLine>>, Problem> {
     Ok(Json(pikerag_engine::files(&session).await?.files))
@@ -161,7 +161,7 @@ pub(crate) struct WhichRecords {
 }
 
 /// Typed records with their sources.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/records", tag = "look",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/records", operation_id = "listRecords", tag = "look",
     params(("base" = String, Path), WhichRecords),
     responses((status = 200, body = Vec<Record>), (status = 404, body = Problem)))]
 pub(crate) async fn records(
@@ -173,14 +173,14 @@ pub(crate) async fn records(
 }
 
 /// The verified answers of a base.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/feedback", operation_id = "listVerifiedAnswers", tag = "feedback", params(("base" = String, Path)),
     responses((status = 200, body = Vec<KeptVerified>), (status = 404, body = Problem)))]
 pub(crate) async fn verified(Seen(session): Seen) -> Result<Json<Vec<KeptVerified>>, Problem> {
     Ok(Json(pikerag_engine::verified(&session).await?))
 }
 
 /// Accepts, corrects or rejects an answer.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", tag = "feedback", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/feedback", operation_id = "giveFeedback", tag = "feedback", params(("base" = String, Path)),
     request_body = FeedbackRequest, responses((status = 200, body = FeedbackResponse), (status = 400, body = Problem)))]
 pub(crate) async fn feedback(
     State(app): State<App>,
@@ -197,7 +197,7 @@ pub(crate) async fn feedback(
 }
 
 /// Revokes a verified answer.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/feedback/{id}", tag = "feedback",
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/feedback/{id}", operation_id = "revokeVerifiedAnswer", tag = "feedback",
     params(("base" = String, Path), ("id" = String, Path)),
     responses((status = 200, body = Verified), (status = 404, body = Problem)))]
 pub(crate) async fn revoke(

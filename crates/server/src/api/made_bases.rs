@@ -40,7 +40,7 @@ pub(crate) struct BaseName {
 
 /// Makes an empty base. It is in a folder of the server (`server.bases_folder`) and is there again
 /// after a restart.
-#[utoipa::path(post, path = "/api/v1/bases", tag = "bases", request_body = BaseName,
+#[utoipa::path(post, path = "/api/v1/bases", operation_id = "createBase", tag = "bases", request_body = BaseName,
     responses((status = 201, body = BaseLine), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn make(
     State(app): State<App>,
@@ -60,7 +60,7 @@ fn located(BaseLine { name, .. }: &BaseLine) -> [(HeaderName, String); 1] {
 
 /// Renames a base that was made over REST or on the page. Running questions continue. While a job
 /// waits or runs, and while a key names the base, it is refused.
-#[utoipa::path(patch, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path)), request_body = BaseName,
+#[utoipa::path(patch, path = "/api/v1/bases/{base}", operation_id = "renameBase", tag = "bases", params(("base" = String, Path)), request_body = BaseName,
     responses((status = 200, body = BaseLine), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn rename(
     State(app): State<App>,
@@ -86,7 +86,7 @@ pub(crate) struct Confirmed {
 /// Deletes a base that was made over REST or on the page: documents, uploads, runs and everything
 /// else. Waiting jobs are dropped. While a job or a request uses the base, and while a key names
 /// it, it is refused.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}", tag = "bases", params(("base" = String, Path), Confirmed),
+#[utoipa::path(delete, path = "/api/v1/bases/{base}", operation_id = "deleteBase", tag = "bases", params(("base" = String, Path), Confirmed),
     responses((status = 204), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn delete(
     State(app): State<App>,

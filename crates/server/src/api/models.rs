@@ -201,7 +201,7 @@ pub(crate) enum PullEvent {
 
 /// The models that the server could use: of servers on its machine, of the catalogue, of
 /// providers. No model is called.
-#[utoipa::path(get, path = "/api/v1/models", tag = "settings",
+#[utoipa::path(get, path = "/api/v1/models", operation_id = "listModels", tag = "settings",
     responses((status = 200, body = ModelsList), (status = 403, body = Problem)))]
 pub(crate) async fn models(
     State(app): State<App>,
@@ -236,7 +236,7 @@ pub(crate) async fn models(
 
 /// Tries a chat model by one small call, before it is set. Nothing is written. The call counts in
 /// the caps.
-#[utoipa::path(post, path = "/api/v1/models/test", tag = "settings", request_body = ChosenChat,
+#[utoipa::path(post, path = "/api/v1/models/test", operation_id = "testChatModel", tag = "settings", request_body = ChosenChat,
     responses((status = 200, body = TriedChat), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn test(
     State(app): State<App>,
@@ -251,7 +251,7 @@ pub(crate) async fn test(
 
 /// Sets the chat model in the settings file of the server. New questions use it without a restart;
 /// running requests keep theirs. The file must be trusted and writable.
-#[utoipa::path(put, path = "/api/v1/models/chosen", tag = "settings", request_body = ChosenChat,
+#[utoipa::path(put, path = "/api/v1/models/chosen", operation_id = "setChatModel", tag = "settings", request_body = ChosenChat,
     responses((status = 200, body = SetChat), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn set(
     State(app): State<App>,
@@ -272,7 +272,7 @@ pub(crate) async fn set(
 
 /// Begins to fetch a model of the catalogue, and llama.cpp's server if it is missing. An
 /// interrupted download continues.
-#[utoipa::path(post, path = "/api/v1/models/pull", tag = "settings", request_body = PullBody,
+#[utoipa::path(post, path = "/api/v1/models/pull", operation_id = "pullModel", tag = "settings", request_body = PullBody,
     responses((status = 202, body = ModelPull), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn pull(
     State(app): State<App>,
@@ -286,7 +286,7 @@ pub(crate) async fn pull(
 
 /// The latest download of a model. With `Accept: text/event-stream` it is sent again at each step,
 /// until it is over.
-#[utoipa::path(get, path = "/api/v1/models/pull", tag = "settings",
+#[utoipa::path(get, path = "/api/v1/models/pull", operation_id = "getModelPull", tag = "settings",
     responses((status = 200, content((ModelPull = "application/json"), (PullEvent = "text/event-stream"))), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn pulled(
     State(app): State<App>,
@@ -299,7 +299,7 @@ pub(crate) async fn pulled(
 }
 
 /// Stops the download of a model. The bytes that came stay, and the next download continues.
-#[utoipa::path(delete, path = "/api/v1/models/pull", tag = "settings",
+#[utoipa::path(delete, path = "/api/v1/models/pull", operation_id = "stopModelPull", tag = "settings",
     responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn stop(
     State(app): State<App>,

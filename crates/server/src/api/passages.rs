@@ -11,7 +11,7 @@ use crate::app::{App, Caller};
 use crate::problem::{Parts, Problem};
 
 /// A passage as an HTML page.
-#[utoipa::path(get, path = "/passages/{base}/{chunk}", tag = "look",
+#[utoipa::path(get, path = "/passages/{base}/{chunk}", operation_id = "showPassage", tag = "look",
     params(("base" = String, Path), ("chunk" = String, Path)),
     responses((status = 200, body = String, content_type = "text/html"), (status = 404, body = Problem)))]
 pub(crate) async fn passage(

@@ -16,7 +16,7 @@ use crate::problem::{JsonBody, Parts, Problem};
 
 /// The text that was read from a document, with the corrections of its file. The spans of passages
 /// refer to this text.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/reading", tag = "reading",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sources/{source}/reading", operation_id = "getReading", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path)),
     responses((status = 200, body = Reading), (status = 404, body = Problem)))]
 pub(crate) async fn reading(
@@ -52,7 +52,7 @@ pub(crate) struct Corrected {
 
 /// Corrects a passage of a document. Its file is read again with all corrections, now and at every
 /// later reading.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/sources/{source}/corrections", tag = "reading",
+#[utoipa::path(post, path = "/api/v1/bases/{base}/sources/{source}/corrections", operation_id = "correctReading", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path)), request_body = CorrectionBody,
     responses((status = 202, body = Corrected), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn correct(
@@ -81,7 +81,7 @@ pub(crate) struct ChunkBody {
 /// old text, the author and the time. The file is read again with them, now and at every later
 /// reading; the edited passage has another identifier. An edit that joins or splits paragraphs is
 /// refused, and so are edits of words that are several times in the document.
-#[utoipa::path(patch, path = "/api/v1/bases/{base}/chunks/{chunk}", tag = "reading",
+#[utoipa::path(patch, path = "/api/v1/bases/{base}/chunks/{chunk}", operation_id = "editChunk", tag = "reading",
     params(("base" = String, Path), ("chunk" = String, Path)), request_body = ChunkBody,
     responses((status = 202, body = Corrected), (status = 400, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn edit(
@@ -102,7 +102,7 @@ pub(crate) async fn edit(
 }
 
 /// Removes a correction by its number, from 1. The file is read again without it.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/sources/{source}/corrections/{number}", tag = "reading",
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/sources/{source}/corrections/{number}", operation_id = "deleteCorrection", tag = "reading",
     params(("base" = String, Path), ("source" = String, Path), ("number" = usize, Path, minimum = 1)),
     responses((status = 202, body = Corrected), (status = 404, body = Problem)))]
 pub(crate) async fn take_back(

@@ -30,7 +30,7 @@ pub(crate) struct Latest {
 }
 
 /// The latest runs, newest first.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/runs", tag = "runs", params(("base" = String, Path), Latest),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs", operation_id = "listRuns", tag = "runs", params(("base" = String, Path), Latest),
     responses((status = 200, body = Vec<RunSummary>), (status = 404, body = Problem)))]
 pub(crate) async fn runs(
     Seen(session): Seen,
@@ -47,7 +47,7 @@ pub(crate) async fn runs(
 }
 
 /// A run with all its events.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", tag = "runs",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", operation_id = "getRun", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
     responses((status = 200, body = RunResponse), (status = 404, body = Problem)))]
 pub(crate) async fn run(
@@ -81,7 +81,7 @@ fn shown_error(error: Option<String>) -> (Option<String>, Option<String>) {
 }
 
 /// Replays a run from recorded replies. No model is called.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/replay", tag = "runs",
+#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/replay", operation_id = "replayRun", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
     responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn replay(
@@ -98,9 +98,9 @@ pub(crate) async fn replay(
 
 /// Forks a run: repeats it up to a decision, decides that differently, and continues as a run of
 /// its own.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", tag = "runs",
+#[utoipa::path(post, path = "/api/v1/bases/{base}/runs/{run}/fork", operation_id = "forkRun", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)), request_body = ForkRequest,
-    responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 404, body = Problem)))]
+    responses((status = 200, content((Asked = "application/json"), (AskEvent = "text/event-stream"))), (status = 402, body = Problem), (status = 404, body = Problem)))]
 pub(crate) async fn fork(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -117,7 +117,7 @@ pub(crate) async fn fork(
 }
 
 /// Where two runs diverge, and the evidence of each answer.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}/diff/{other}", tag = "runs",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}/diff/{other}", operation_id = "compareRuns", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path), ("other" = String, Path)),
     responses((status = 200, body = DiffResponse), (status = 404, body = Problem)))]
 pub(crate) async fn diff(

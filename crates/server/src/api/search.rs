@@ -48,7 +48,7 @@ pub(crate) struct Found {
 }
 
 /// Searches for passages.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/search", tag = "search", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/search", operation_id = "search", tag = "search", params(("base" = String, Path)),
     request_body = SearchRequest, responses((status = 200, body = SearchFound), (status = 400, body = Problem)))]
 pub(crate) async fn search(
     State(app): State<App>,

@@ -26,7 +26,7 @@ pub(crate) struct WhichPart {
 }
 
 /// How many bytes of an incomplete upload have arrived, which is where to continue.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", tag = "files", params(("base" = String, Path), WhichPart),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/uploads", operation_id = "getUpload", tag = "files", params(("base" = String, Path), WhichPart),
     responses((status = 200, body = Uploaded), (status = 400, body = Problem)))]
 pub(crate) async fn uploaded(
     Whole(session): Whole,
@@ -43,7 +43,7 @@ pub(crate) async fn uploaded(
 
 /// The incomplete uploads. An upload that has not grown for seven days is dropped; when the disk is
 /// full, so are all that nobody is sending.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/parts", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/parts", operation_id = "listIncompleteUploads", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<PartLine>), (status = 404, body = Problem)))]
 pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, Problem> {
     let mut parts = uploads_of(&session).parts()?;
@@ -52,7 +52,7 @@ pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, 
 }
 
 /// The complete uploads, by name. Those that are not in the base are pending, or could not be read.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/sent", operation_id = "listUploads", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem)))]
 pub(crate) async fn sent(Whole(session): Whole) -> Result<Json<Vec<SentFile>>, Problem> {
     Ok(Json(pikerag_engine::sent(&session).await?))
@@ -69,7 +69,7 @@ pub(crate) struct Unwanted {
 /// Discards uploads that are not in the base, and lists them (`DELETE …/files` deletes files of the
 /// base). Files that a job is about to read are kept. Files of an offered or set-aside job are kept
 /// too, unless you name them.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", tag = "files", params(("base" = String, Path), Unwanted),
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/sent", operation_id = "discardUploads", tag = "files", params(("base" = String, Path), Unwanted),
     responses((status = 200, body = Vec<SentFile>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn discard(
     State(app): State<App>,

@@ -15,7 +15,7 @@ use crate::problem::{JsonBody, Parts, Problem};
 pub(crate) const MOST: usize = 10_000;
 
 /// The typed tables, by name.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/tables", tag = "look", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tables", operation_id = "listTables", tag = "look", params(("base" = String, Path)),
     responses((status = 200, body = Vec<DataTable>), (status = 404, body = Problem)))]
 pub(crate) async fn tables(Seen(session): Seen) -> Result<Json<Vec<DataTable>>, Problem> {
     Ok(Json(pikerag_engine::tables(&session).await?))
@@ -32,7 +32,7 @@ pub(crate) struct SqlBody {
 }
 
 /// Runs a `SELECT` over the typed tables.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/sql", tag = "look", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/sql", operation_id = "queryTables", tag = "look", params(("base" = String, Path)),
     request_body = SqlBody, responses((status = 200, body = SqlRows), (status = 400, body = Problem)))]
 pub(crate) async fn sql(
     State(app): State<App>,

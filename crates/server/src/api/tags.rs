@@ -15,14 +15,14 @@ use crate::problem::{JsonBody, Parts, Problem, Query};
 const MOST: usize = 1000;
 
 /// The classes of tags, with the number of tags in each and of passages that have one.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/tags", tag = "tags", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tags", operation_id = "listTagClasses", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = TagClassesResponse), (status = 404, body = Problem)))]
 pub(crate) async fn classes(Seen(session): Seen) -> Result<Json<TagClassesResponse>, Problem> {
     Ok(Json(pikerag_engine::tag_classes(&session).await?))
 }
 
 /// A class with its most frequent tags.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tags/{class}", operation_id = "getTagClass", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)),
     responses((status = 200, body = TagClassResponse), (status = 404, body = Problem)))]
 pub(crate) async fn class(
@@ -33,7 +33,7 @@ pub(crate) async fn class(
 }
 
 /// Declares a class, or replaces its declaration.
-#[utoipa::path(put, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+#[utoipa::path(put, path = "/api/v1/bases/{base}/tags/{class}", operation_id = "setTagClass", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)), request_body = TagClassRequest,
     responses((status = 204), (status = 400, body = Problem)))]
 pub(crate) async fn declare(
@@ -55,7 +55,7 @@ pub(crate) struct NameBody {
 }
 
 /// Renames a class. Its tags stay.
-#[utoipa::path(patch, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+#[utoipa::path(patch, path = "/api/v1/bases/{base}/tags/{class}", operation_id = "renameTagClass", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)), request_body = NameBody,
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn rename(
@@ -68,7 +68,7 @@ pub(crate) async fn rename(
 }
 
 /// Deletes a class with its tags permanently.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/tags/{class}", tag = "tags",
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/tags/{class}", operation_id = "deleteTagClass", tag = "tags",
     params(("base" = String, Path), ("class" = String, Path)),
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn drop_class(
@@ -80,7 +80,7 @@ pub(crate) async fn drop_class(
 }
 
 /// The pairs of a colloquial word and the documents' word.
-#[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/bases/{base}/tag-pairs", operation_id = "listTagPairs", tag = "tags", params(("base" = String, Path)),
     responses((status = 200, body = Vec<TagPair>), (status = 404, body = Problem)))]
 pub(crate) async fn pairs(Seen(session): Seen) -> Result<Json<Vec<TagPair>>, Problem> {
     Ok(Json(pikerag_engine::tag_pairs(&session).await?))
@@ -100,7 +100,7 @@ pub(crate) struct PairBody {
 }
 
 /// Declares a pair.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/tag-pairs", operation_id = "addTagPair", tag = "tags", params(("base" = String, Path)),
     request_body = PairBody, responses((status = 204), (status = 400, body = Problem)))]
 pub(crate) async fn declare_pair(
     Whole(session): Whole,
@@ -121,7 +121,7 @@ pub(crate) struct WhichPair {
 }
 
 /// Deletes a pair.
-#[utoipa::path(delete, path = "/api/v1/bases/{base}/tag-pairs", tag = "tags", params(("base" = String, Path), WhichPair),
+#[utoipa::path(delete, path = "/api/v1/bases/{base}/tag-pairs", operation_id = "deleteTagPair", tag = "tags", params(("base" = String, Path), WhichPair),
     responses((status = 204), (status = 404, body = Problem)))]
 pub(crate) async fn drop_pair(
     Whole(session): Whole,

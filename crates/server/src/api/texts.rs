@@ -52,7 +52,7 @@ pub(crate) struct TextBody {
 
 /// Inserts a text as a document. It is stored as an uploaded file: `GET …/files`, `DELETE …/files`
 /// and `PUT …/files/{file}` know it by its name.
-#[utoipa::path(post, path = "/api/v1/bases/{base}/texts", tag = "files", params(("base" = String, Path)),
+#[utoipa::path(post, path = "/api/v1/bases/{base}/texts", operation_id = "insertText", tag = "files", params(("base" = String, Path)),
     request_body = TextBody, responses((status = 200, body = Uploaded), (status = 400, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn insert(
     State(app): State<App>,

@@ -5,6 +5,7 @@ use pikerag_engine::narrate::Words;
 
 use super::figures::{bytes, number, same, time};
 use super::{Limit, Place};
+use crate::api::forms::MOST as MOST_FILES;
 use crate::bounds::{CONNECTIONS, CONNECTIONS_PART, SPARE_CONNECTIONS_PART};
 use crate::pace::{LEAST, LEAST_READ, STALLED, WHOLE, WINDOW};
 use crate::serve::{HEAD, HEAD_BYTES};
@@ -84,6 +85,11 @@ fn bodies(place: &Place<'_>) -> Vec<Limit> {
         )
         .now(same(bytes(set.parser_limits.file_bytes)))
         .set_by("limits.file_mib"),
+        Limit::new(
+            Words::new("files of a form", "一个表单中的文件数"),
+            same(number(MOST_FILES)),
+            same("400"),
+        ),
         Limit::new(
             Words::new("speed of a body, at least", "请求正文的最低速度"),
             Words::new(

@@ -152,6 +152,8 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "unknown-field": { title: "The request has an unknown field", hint: "Correct its name or leave it out." },
     "unsupported-value": { title: "The request asks for something that is not served", hint: "Change the field or leave it out." },
     "no-json": { title: "The server expects JSON", hint: "The page and the server may have different versions. Reload the page." },
+    "no-form": { title: "The server expects a form with files", hint: "The page and the server may have different versions. Reload the page." },
+    "wrong-method": { title: "The server does not have this method here", hint: "The page and the server may have different versions. Reload the page." },
     "run-broken": { title: "The run ended without a result", hint: "See the server’s log." },
   },
 };

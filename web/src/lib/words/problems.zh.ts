@@ -152,6 +152,8 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "unknown-field": { title: "请求含有未知字段", hint: "请改正字段名，或删去该字段。" },
     "unsupported-value": { title: "请求要求了不支持的功能", hint: "请修改或删去该字段。" },
     "no-json": { title: "服务器需要 JSON", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
+    "no-form": { title: "服务器需要包含文件的表单", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
+    "wrong-method": { title: "服务器在此处不支持该请求方法", hint: "页面与服务器的版本可能不一致，请重新加载页面。" },
     "run-broken": { title: "运行没有结果就结束了", hint: "请查看服务器日志。" },
   },
 };

@@ -1,0 +1,162 @@
+//! Receives several files at once, as browsers and most HTTP clients send them.
+#![expect(unused_qualifications, reason = "what the macro for the document writes")]
+
+use std::path::PathBuf;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::{Extension, Json};
+use futures::StreamExt;
+use pikerag_engine::uploads::{Part, UploadId, Uploads};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::files::{Uploaded, cut_off, stored, uploads_of};
+use crate::app::{App, Caller};
+use crate::form::{BadForm, FormPiece, FormReader, PartHead};
+use crate::jobs::Work;
+use crate::problem::{Fault, Parts, Problem, Query};
+
+/// The name of the fields that hold files.
+const FIELD: &str = "file";
+/// The largest number of files in a form: each needs an open file until the form is complete.
+pub(crate) const MOST: usize = 100;
+
+/// What to do once the files have arrived.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AfterUpload {
+    /// The files are stored but not indexed yet, so that you can estimate them first (`POST
+    /// …/index`).
+    #[serde(default)]
+    hold: bool,
+    /// Each file is a ZIP archive: its files are stored in its place, below a folder of its name.
+    #[serde(default)]
+    unpack: bool,
+}
+
+/// A form with files.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the document describes it, and the handler reads the form itself")]
+pub(crate) struct UploadForm {
+    /// One or more files, each with its file name: the name that it is uploaded under. At most 100.
+    file: Vec<Vec<u8>>,
+}
+
+/// The files of a form, in its order.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct UploadedFiles {
+    /// What became of each file. All have the same job.
+    files: Vec<Uploaded>,
+}
+
+/// Uploads files as a form: each as `PUT …/files/{file}` does, and one job indexes them. Nothing
+/// is stored before the whole form has arrived and all names are valid. The limit of a file's
+/// bytes holds for each.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/files", operation_id = "uploadFiles", tag = "files",
+    params(("base" = String, Path), AfterUpload),
+    request_body(content = UploadForm, content_type = "multipart/form-data"),
+    responses((status = 200, body = UploadedFiles), (status = 409, body = Problem)))]
+pub(crate) async fn upload(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+    Query(AfterUpload { hold, unpack }): Query<AfterUpload>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<UploadedFiles>, Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let uploads = uploads_of(&session);
+    let most = session.settings().parser_limits.file_bytes;
+    let mut arriving = Arriving { uploads: &uploads, most, files: Vec::new() };
+    arriving.receive(reader(&headers)?, body).await?;
+    let (mut files, mut paths) = (Vec::new(), Vec::<PathBuf>::new());
+    while !arriving.files.is_empty() {
+        let (file, part) = arriving.files.remove(0);
+        let held = part.held();
+        let (places, unpacked) = stored(&session, part, &file, (None, unpack)).await?;
+        paths.extend(places);
+        files.push(Uploaded { file, held, is_whole: true, upload: None, job: None, unpacked });
+    }
+    if !hold && !paths.is_empty() {
+        let job = app.begin(&caller, &base, &session, Work::files(paths)).await?.id();
+        files.iter_mut().for_each(|file| file.job = Some(job));
+    }
+    Ok(Json(UploadedFiles { files }))
+}
+
+fn reader(headers: &HeaderMap) -> Result<FormReader, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.and_then(FormReader::new).ok_or_else(|| {
+        Problem::new(415, "no-form", Fault::Caller)
+            .saying("the body must be `multipart/form-data` with a boundary")
+            .hint("send the bytes of one file with `PUT …/files/NAME`")
+    })
+}
+
+impl From<BadForm> for Problem {
+    fn from(bad: BadForm) -> Self {
+        Self::bad_request(bad.to_string())
+    }
+}
+
+/// The files of a form that is not complete yet. Files that were not stored are discarded.
+struct Arriving<'a> {
+    uploads: &'a Uploads,
+    /// The largest number of bytes of a file.
+    most: u64,
+    files: Vec<(String, Part)>,
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        for (_, part) in self.files.drain(..) {
+            part.discard();
+        }
+    }
+}
+
+impl Arriving<'_> {
+    async fn receive(&mut self, mut form: FormReader, body: Body) -> Result<(), Problem> {
+        let mut arriving = body.into_data_stream();
+        while let Some(bytes) = arriving.next().await {
+            form.take(&bytes.map_err(|error| cut_off(&error))?);
+            while let Some(piece) = form.next_piece()? {
+                match piece {
+                    FormPiece::Part(head) => self.begin(head)?,
+                    FormPiece::Bytes(bytes) => {
+                        if let Some((_, part)) = self.files.last_mut() {
+                            part.take(&bytes).await?;
+                        }
+                    }
+                    FormPiece::End if self.files.is_empty() => {
+                        return Err(Problem::bad_request("the form contains no file"));
+                    }
+                    FormPiece::End => return Ok(()),
+                }
+            }
+        }
+        Err(Problem::bad_request("the form was cut off: its last boundary is missing"))
+    }
+
+    fn begin(&mut self, PartHead { field, file }: PartHead) -> Result<(), Problem> {
+        if field != FIELD {
+            let says =
+                format!("`{field}` is an unknown field: each field must have the name `file`");
+            return Err(Problem::bad_request(says));
+        }
+        let Some(file) = file.filter(|file| !file.is_empty()) else {
+            return Err(Problem::bad_request("a part has no file name"));
+        };
+        if self.files.iter().any(|(other, _)| *other == file) {
+            return Err(Problem::bad_request(format!("the form contains `{file}` twice")));
+        }
+        if MOST <= self.files.len() {
+            return Err(Problem::bad_request(format!("a form holds at most {MOST} files")));
+        }
+        let part = self.uploads.begin(&file, &UploadId::random()?, 0, self.most)?;
+        self.files.push((file, part));
+        Ok(())
+    }
+}
