@@ -269,11 +269,10 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),
         "key-ended" => (401, Fault::Caller),
-        "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
-        | "prompt-missing" | "no-embedder" | "no-reranker" | "tag-class-exists"
-        | "no-tag-classes" | "base-exists" | "file-exists" | "bad-parameter" => {
-            (409, Fault::Caller)
-        }
+        "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "unclear-file"
+        | "run-diverged" | "prompt-missing" | "no-embedder" | "no-reranker"
+        | "tag-class-exists" | "no-tag-classes" | "base-exists" | "file-exists"
+        | "bad-parameter" => (409, Fault::Caller),
         "no-model"
         | "no-log-probabilities"
         | "not-built"
@@ -316,6 +315,8 @@ fn hint(code: &str) -> Option<&'static str> {
             "GET …/tables lists the tables with their columns"
         }
         "no-such-run" => "GET …/runs lists the kept runs",
+        "no-such-file" => "GET …/files lists the files of the base; GET …/sent lists all uploads",
+        "unclear-file" => "send the absolute path of one of them",
         _ => return None,
     })
 }

@@ -1,9 +1,9 @@
 //! Searches chunks, each with the parts of its score (`search`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger, SourceId, Which};
 use pikerag_methods::Ports;
 use pikerag_retrieve::{AtomHit, Hit, Search, atoms};
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,10 @@ pub struct SearchHit {
     pub atom: Option<String>,
     /// The whole chunk, with its source, headings, page and span.
     pub chunk: Chunk,
+    /// The metadata of its document; empty if it has none.
+    pub metadata: BTreeMap<String, String>,
+    /// The name under which the document's file was uploaded; none for a file from this machine.
+    pub sent_as: Option<String>,
 }
 
 /// Finds chunks.
@@ -121,11 +125,20 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
     let (hits, mut atoms) = session.unless_cancelled(look_up(session, &ports, request)).await?;
     let ids: Vec<_> = hits.iter().map(|hit| hit.chunk).collect();
     let chunks = ports.base.chunks(&ids).await?;
+    let sources: BTreeSet<SourceId> = chunks.iter().map(|chunk| chunk.source).collect();
+    let sources: Vec<SourceId> = sources.into_iter().collect();
+    let sources = ports.base.sources(Which::Of(&sources)).await?;
+    let metadata: HashMap<SourceId, BTreeMap<String, String>> =
+        sources.into_iter().map(|source| (source.id, source.metadata)).collect();
+    let uploads = session.upload_names(&base).await?;
     let chunks: HashMap<ChunkId, Chunk> =
         chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
     atoms.resize(hits.len(), None);
     let hits = hits.into_iter().zip(atoms).filter_map(|(Hit { chunk, score, parts }, atom)| {
-        Some(SearchHit { score, parts, atom, chunk: chunks.get(&chunk)?.clone() })
+        let chunk = chunks.get(&chunk)?.clone();
+        let metadata = metadata.get(&chunk.source).cloned().unwrap_or_default();
+        let sent_as = uploads.as_ref().and_then(|uploads| uploads.of_document(&chunk.uri));
+        Some(SearchHit { score, parts, atom, chunk, metadata, sent_as })
     });
     Ok(SearchResponse { hits: hits.collect(), notices })
 }

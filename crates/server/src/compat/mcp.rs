@@ -140,6 +140,7 @@ impl Mcp {
                 let mut fields_of_hit = passage(&hit.chunk, &hit.url);
                 if let Some(fields) = fields_of_hit.as_object_mut() {
                     fields.insert("score".to_owned(), json!(hit.score));
+                    fields.insert("metadata".to_owned(), json!(hit.metadata));
                 }
                 fields_of_hit
             })
