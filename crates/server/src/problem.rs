@@ -388,7 +388,27 @@ mod extract;
 
 #[cfg(test)]
 mod tests {
-    use super::without_places;
+    use axum::body::to_bytes;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Each response with 503 has a problem as its body, and the time of the next attempt.
+    #[tokio::test]
+    async fn unavailable_responses_have_a_body_and_the_time_to_retry() {
+        let busy = Problem::new(503, "too-busy", Fault::Server).saying("too many requests");
+        for problem in [busy, EngineError::Cancelled.into()] {
+            let code = problem.code().to_owned();
+            let response = problem.into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{code}");
+            assert_eq!(response.headers()[header::RETRY_AFTER], "5", "{code}");
+            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+            let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!((body["code"].as_str(), body["status"].as_u64()), (Some(&*code), Some(503)));
+            assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{body}");
+        }
+    }
 
     #[test]
     fn addresses_and_absolute_paths_are_left_out() {

@@ -223,7 +223,10 @@ fn the_embedder_and_the_reranker_are_served() {
     let best = ranked(json!({"top_n": 1, "return_documents": true}));
     assert_eq!((best.len(), &best[0]["index"]), (1, &all[0]["index"]), "{best:?}");
     assert!(best[0]["document"]["text"].is_string());
-    let counted = serving.get("/metrics", "").text;
+    let metrics = |accept: &str| serving.request("GET", "/metrics", &[("Accept", accept)], b"");
+    let open = metrics("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.3");
+    assert!(open.head.contains("application/openmetrics-text; version=1.0.0"), "{}", open.head);
+    let counted = open.text;
     for line in [
         "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 2",
         "pikerag_model_calls_total{role=\"rerank\",model=\"stub-rerank\"} 1",
@@ -242,6 +245,14 @@ fn the_embedder_and_the_reranker_are_served() {
     for counter in counters {
         assert!(counted.contains(&format!("# TYPE {counter} ")), "{counter}: {counted}");
     }
+    // Prometheus' own text is the default.
+    for plain in [serving.get("/metrics", ""), metrics("*/*"), metrics("text/plain")] {
+        assert!(plain.head.contains("text/plain; version=0.0.4"), "{}", plain.head);
+        assert!(plain.text.contains("# TYPE pikerag_requests_total counter\n"), "{}", plain.text);
+        assert!(!plain.text.contains("# EOF"), "{}", plain.text);
+    }
+    let refused = metrics("application/json");
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (406, Some("not-acceptable")));
     let key = place.key("ada", &["--opens", "default"]);
     assert_eq!(serving.get("/metrics", &key).status, 403);
 }
@@ -305,7 +316,8 @@ fn assistants_call_tools() {
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}),
         true,
     );
-    assert!(found["result"]["structuredContent"]["hits"][0]["score"] == 1.0, "{found}");
+    let best = &found["result"]["structuredContent"]["hits"][0];
+    assert!(best["score"] == 1.0 && best["metadata"].is_object(), "{found}");
     drop(input);
     assert!(child.wait().unwrap().success());
     let key = place.key("ada", &["--filter", "folder=open"]);
