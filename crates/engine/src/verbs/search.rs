@@ -14,6 +14,7 @@ use crate::engine::{SearchLedger, Session};
 use crate::error::{EngineError, Needed, NoWords, Result};
 use crate::notice::Notice;
 use crate::settings::Reranks;
+use crate::uploads::FOLDER_ENDING;
 
 /// The default number of hits.
 const HITS: usize = 8;
@@ -130,7 +131,12 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
     let sources = ports.base.sources(Which::Of(&sources)).await?;
     let metadata: HashMap<SourceId, BTreeMap<String, String>> =
         sources.into_iter().map(|source| (source.id, source.metadata)).collect();
-    let uploads = session.upload_names(&base).await?;
+    // Most searches find no upload, and need not read the root.
+    let may_be_uploaded = |chunk: &Chunk| chunk.uri.contains(FOLDER_ENDING);
+    let uploads = match chunks.iter().any(may_be_uploaded) {
+        true => session.upload_names(&base).await?,
+        false => None,
+    };
     let chunks: HashMap<ChunkId, Chunk> =
         chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
     atoms.resize(hits.len(), None);
