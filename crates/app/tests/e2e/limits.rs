@@ -200,6 +200,12 @@ fn streams_count_as_requests_and_health_checks_always_pass() {
     let refused = serving.get(&format!("{BASE}/sources"), "");
     assert_eq!((refused.status, refused.json()["code"].as_str()), (503, Some("too-busy")));
     assert!(refused.head.to_lowercase().contains("retry-after"), "{refused:?}");
+    assert!(refused.head.contains("application/problem+json"), "{refused:?}");
+    // Routes of other protocols refuse in their own format.
+    let foreign = serving.get("/v1/models", "");
+    let kind = foreign.json()["error"]["type"].clone();
+    assert_eq!((foreign.status, kind), (503, json!("server_error")), "{foreign:?}");
+    assert!(foreign.head.to_lowercase().contains("retry-after"), "{foreign:?}");
     let audited = place.read("audit.jsonl");
     let is_refusal = |line: &str| line.contains("/sources") && line.contains("503");
     assert!(audited.lines().any(is_refusal), "{audited}");

@@ -70,6 +70,8 @@ mod methods;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod observed;
 #[cfg(test)]
 mod ollama;
