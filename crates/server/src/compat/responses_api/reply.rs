@@ -177,6 +177,15 @@ mod tests {
     #[test]
     fn a_whole_reply_has_all_fields() {
         let whole = head().ended("abc", "It searches.\n", &reply(None), 1_700_000_009);
+        let output = json!([
+                {"id": "rs_abc", "type": "reasoning", "status": "completed",
+                    "summary": [{"type": "summary_text", "text": "It searches.\n"}]},
+                {"id": "msg_abc", "type": "message", "role": "assistant", "status": "completed",
+                    "content": [{"type": "output_text", "text": TEXT, "logprobs": [], "annotations": [
+                        {"type": "url_citation", "url": "http://pikerag/Crane", "title": "Crane",
+                            "start_index": 8, "end_index": 11},
+                    ]}]},
+        ]);
         let wanted = json!({
             "id": "resp_abc", "object": "response", "created_at": 1_700_000_000,
             "model": "pikerag/kar3", "background": false, "store": false, "instructions": null,
@@ -189,15 +198,7 @@ mod tests {
             "truncation": "disabled", "user": null,
             "status": "completed", "completed_at": 1_700_000_009, "error": null,
             "incomplete_details": null,
-            "output": [
-                {"id": "rs_abc", "type": "reasoning", "status": "completed",
-                    "summary": [{"type": "summary_text", "text": "It searches.\n"}]},
-                {"id": "msg_abc", "type": "message", "role": "assistant", "status": "completed",
-                    "content": [{"type": "output_text", "text": TEXT, "logprobs": [], "annotations": [
-                        {"type": "url_citation", "url": "http://pikerag/Crane", "title": "Crane",
-                            "start_index": 8, "end_index": 11},
-                    ]}]},
-            ],
+            "output": output,
             "usage": {
                 "input_tokens": 40,
                 "input_tokens_details": {"cached_tokens": 30, "cache_write_tokens": 0},
