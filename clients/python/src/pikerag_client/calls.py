@@ -151,7 +151,15 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def search(options: Options, base: Optional[str], query: str, k: Optional[int], by: str, filter: Union[str, Iterable[str]], rerank: Optional[int]) -> Call[types.SearchFound]:
+def search(
+    options: Options,
+    base: Optional[str],
+    query: str,
+    k: Optional[int],
+    by: str,
+    filter: Union[str, Iterable[str]],
+    rerank: Optional[int],
+) -> Call[types.SearchFound]:
     body = _given(query=query, k=k, by=by, filter=_conditions(filter), rerank=rerank)
     return Call("POST", options.of_base(base, "/search"), _one(types.SearchFound), json=body)
 
