@@ -370,8 +370,8 @@ def cohere(_url, program):
 def langchain(url, _program):
     from langchain_openai import ChatOpenAI
 
-    sys.path.insert(0, str(ROOT / "examples/clients"))
-    from pikerag_langchain import PikeragRetriever
+    sys.path[:0] = [str(ROOT / "clients" / folder / "src") for folder in ("python", "python-langchain")]
+    from langchain_pikerag import PikeragRetriever
 
     model = ChatOpenAI(base_url=f"{url}/v1", api_key="none", model="pikerag")
     whole = model.invoke(QUESTION).content
@@ -384,8 +384,8 @@ def langchain(url, _program):
 
 
 def llamaindex(url, _program):
-    sys.path.insert(0, str(ROOT / "examples/clients"))
-    from pikerag_llamaindex import PikeragRetriever
+    sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "clients/python-llamaindex")]
+    from llama_index.retrievers.pikerag import PikeragRetriever
 
     nodes = PikeragRetriever(url=url, k=3).retrieve(FACT)
     assert any("6 mm" in node.text for node in nodes) and all(0 <= node.score <= 1 for node in nodes), nodes

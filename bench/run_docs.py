@@ -30,7 +30,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "README.zh.md", "SECURITY.md", "docs/**/*.md", "examples/**/*.md", "packages/**/*.md")
+PAGES = ("README.md", "README.zh.md", "SECURITY.md", "docs/**/*.md", "examples/**/*.md", "packages/**/*.md", "clients/**/*.md")
 # Why a block may not run here.
 REASONS = {
     "build": "compiles a program or an image",

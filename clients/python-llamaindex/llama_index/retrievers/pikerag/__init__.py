@@ -1,0 +1,5 @@
+"""A LlamaIndex retriever for a pikerag server."""
+
+from .base import PikeragRetriever
+
+__all__ = ["PikeragRetriever"]
