@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn links_to_files_are_escaped_and_open_pdfs_at_their_page() {
         let of = |path: &str, page| file_link(Path::new(path), page);
-        assert_eq!(of("/home/ada/crane.md", Some(2)), "file:///home/ada/crane.md");
+        assert_eq!(of("/srv/crane.md", Some(2)), "file:///srv/crane.md");
         assert_eq!(of("/a b/50%#1.PDF", Some(3)), "file:///a%20b/50%25%231.PDF#page=3");
         assert_eq!(of("/报告.md", None), "file:///%E6%8A%A5%E5%91%8A.md");
     }
