@@ -107,7 +107,8 @@ impl MadeBases {
     }
 
     /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
-    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`].
+    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`]. Files of others
+    /// in its own folder stay there.
     ///
     /// # Errors
     /// The first step failed; the base is unchanged.
@@ -115,10 +116,11 @@ impl MadeBases {
         let own = self.own(base)?;
         let removed = own.with_extension(REMOVED);
         fs::rename(&own, &removed)?;
-        sync(&self.folder)?;
-        if let Err(error) = fs::remove_dir_all(&removed) {
+        // The base is gone already: an error here does not bring it back.
+        let synced = sync(&self.folder);
+        if let Err(error) = remove_ours(&removed).and(synced) {
             let folder = removed.display();
-            warn!(%folder, %error, "files of a deleted base remain until the next start");
+            warn!(%folder, %error, "files of a deleted base remain");
         }
         Ok(())
     }
@@ -131,7 +133,7 @@ impl MadeBases {
             parts.is_some_and(|(own, end)| is_own(own) && [NEW, REMOVED].contains(&end))
         };
         for left in self.folders(is_left).into_iter().filter(|left| has_only_ours(left)) {
-            if let Err(error) = fs::remove_dir_all(&left) {
+            if let Err(error) = remove_ours(&left) {
                 warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
             }
         }
@@ -181,6 +183,25 @@ fn has_only_ours(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let mut entries = entries.map(|entry| entry.ok()?.file_name().into_string().ok());
     entries.all(|name| name.is_some_and(|name| ENTRIES.contains(&name.as_str())))
+}
+
+/// Removes the parts of a base, and its folder if it is then empty.
+fn remove_ours(folder: &Path) -> io::Result<()> {
+    for entry in ENTRIES {
+        let path = folder.join(entry);
+        let removed = match fs::symlink_metadata(&path) {
+            // A link is removed, and its target stays.
+            Ok(about) if about.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = removed
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+    }
+    fs::remove_dir(folder)
 }
 
 /// Makes an empty base in the folder of a session that [`MadeBases::make`] returned. It names its
@@ -278,6 +299,26 @@ mod tests {
         bases.remove(&tea).unwrap();
         bases.remove(&again).unwrap();
         assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), 0, "no file is left");
+    }
+
+    #[test]
+    fn a_deletion_keeps_files_of_others() {
+        let (place, bases) = made();
+        let law = bases.make("law").unwrap();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("kept.md"), "x").unwrap();
+        std::os::unix::fs::symlink(&outside, law.join("link")).unwrap();
+        let own = law.parent().unwrap();
+        fs::write(own.join("notes.md"), "x").unwrap();
+        bases.remove(&law).unwrap();
+        assert_eq!(names(&bases), [""; 0]);
+        let removed = own.with_extension(REMOVED);
+        let left = fs::read_dir(&removed).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["notes.md"]);
+        assert!(outside.join("kept.md").exists());
+        bases.finish_removals();
+        assert!(removed.join("notes.md").exists());
     }
 
     #[test]
