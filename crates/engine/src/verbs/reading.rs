@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::ask::keeping::now;
 use crate::corrected::CorrectedReader;
-use crate::engine::Session;
+use crate::engine::{Session, blocking};
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
 use crate::verbs::read::{chunk, source};
@@ -156,8 +156,14 @@ pub async fn edit_chunk(
         return Err(Misfit::NotThere.into());
     }
     let sample = read.sample(session, request.by.as_deref());
-    let corrections = read.document.edits(chunk.span, &request.text, &sample)?;
-    read.add(&base, corrections).await
+    let new = request.text.clone();
+    // Each changed word is counted in the whole document.
+    let (read, corrections) = blocking(move || {
+        let corrections = read.document.edits(chunk.span, &new, &sample);
+        (read, corrections)
+    })
+    .await?;
+    read.add(&base, corrections?).await
 }
 
 /// The corrections of a chunk's document whose new text the chunk contains; none for a caller who
