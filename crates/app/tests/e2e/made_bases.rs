@@ -119,6 +119,25 @@ fn bases_are_made_renamed_and_deleted_and_survive_a_restart() {
     assert!(!finds(&serving, "statutes", "Quillwort"));
 }
 
+/// A later base of the old name must not repeat responses of the renamed one.
+#[test]
+fn a_renamed_base_leaves_no_kept_response() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    assert_eq!(make(&serving, "law").status, 201);
+    upload(&serving, "law", "crane.md", "# Crane\n\nThe crane was built by Quillwort.\n");
+    let search = || {
+        let headers = [JSON, ("Idempotency-Key", "one")];
+        let body = json!({"query": "crane", "by": "words"}).to_string();
+        let path = format!("{BASES}/law/search");
+        serving.request("POST", &path, &headers, body.as_bytes()).json().to_string()
+    };
+    assert!(search().contains("Quillwort"));
+    assert_eq!(rename(&serving, "law", "statutes").status, 200);
+    assert_eq!(make(&serving, "law").status, 201);
+    assert!(!search().contains("Quillwort"), "{}", search());
+}
+
 #[test]
 fn other_bases_and_unconfirmed_deletions_are_refused() {
     let place = Place::new();

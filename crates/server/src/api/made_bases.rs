@@ -172,6 +172,8 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     app.set_live(app.live().with(current, session));
     app.jobs.go_on(&app.host(), current);
     outcome?;
+    // Kept responses to requests of the old name are not those of a later base of this name.
+    app.responses.forget();
     info!(base, name, "a base was renamed");
     Ok(BaseLine { name, made: true })
 }
