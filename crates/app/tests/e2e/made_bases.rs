@@ -223,6 +223,10 @@ fn bases_that_keys_name_keep_their_names() {
     assert_eq!(send(&serving, "PATCH", &law, &admin, &body).status, 200);
     let confirmed = format!("{BASES}/statutes?confirm=statutes");
     assert_eq!(send(&serving, "DELETE", &confirmed, &admin, &Value::Null).status, 204);
+    // A base that is made later also has the mark that a server needs keys.
+    assert_eq!(send(&serving, "POST", BASES, &admin, &json!({"name": "tea"})).status, 201);
+    let marks = folders(&place).into_iter().map(|folder| folder.join("base/keys.needed").is_file());
+    assert_eq!(marks.collect::<Vec<_>>(), [true]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::{Extension, Json};
-use pikerag_engine::keys::{Keys, now};
+use pikerag_engine::keys::{Keys, mark_as_needed, now};
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::settings::is_base_name;
 use pikerag_engine::{Engine, MadeBases, begin_base};
@@ -138,6 +138,14 @@ async fn made(app: &App, name: String) -> Result<BaseLine, Problem> {
         engine.close(&folder).await?;
         on_disk(move || bases.remove(&folder)).await?;
         return Err(error.into());
+    }
+    // Without its store of keys, no server may serve the base. If it cannot be read, keys exist.
+    if app.keys().is_some_and(|keys| keys.were_made().unwrap_or(true)) {
+        on_disk(move || {
+            mark_as_needed(engine.settings());
+            Ok(())
+        })
+        .await?;
     }
     app.set_live(app.live().with(&name, session));
     app.jobs.go_on(&app.host(), &name);
