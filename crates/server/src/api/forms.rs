@@ -152,6 +152,10 @@ impl Arriving<'_> {
         if self.files.iter().any(|(other, _)| *other == file) {
             return Err(Problem::bad_request(format!("the form contains `{file}` twice")));
         }
+        if let Some((other, _)) = self.files.iter().find(|(other, _)| conflict(other, &file)) {
+            let says = format!("`{other}` and `{file}` cannot both be stored: one is a folder");
+            return Err(Problem::bad_request(says));
+        }
         if MOST <= self.files.len() {
             return Err(Problem::bad_request(format!("a form holds at most {MOST} files")));
         }
@@ -159,4 +163,12 @@ impl Arriving<'_> {
         self.files.push((file, part));
         Ok(())
     }
+}
+
+/// Whether one of two names is the folder of the other.
+fn conflict(one: &str, other: &str) -> bool {
+    let is_below = |file: &str, folder: &str| {
+        file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    is_below(one, other) || is_below(other, one)
 }
