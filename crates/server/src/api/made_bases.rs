@@ -182,6 +182,7 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     outcome?;
     // Kept responses to requests of the old name are not those of a later base of this name.
     app.responses.forget();
+    app.metrics.drop_base(base);
     info!(base, name, "a base was renamed");
     Ok(BaseLine { name, made: true })
 }
@@ -207,6 +208,7 @@ async fn deleted(app: &App, base: &str) -> Result<(), Problem> {
     }
     // Kept responses may hold text of the base.
     app.responses.forget();
+    app.metrics.drop_base(base);
     info!(base, "a base was deleted");
     Ok(())
 }
