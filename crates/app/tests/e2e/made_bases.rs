@@ -2,7 +2,10 @@
 //! and texts that are inserted as documents.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -250,6 +253,23 @@ fn a_base_in_use_stays_until_its_job_has_ended() {
     // The queue still counts the remaining work for a moment.
     wait_until("the base is deleted", || delete(&serving, "law").status == 204);
     assert_eq!((names(&serving), folders(&place).len()), (vec!["default".to_owned()], 0));
+}
+
+/// A request that is slow to arrive uses no base yet.
+#[test]
+fn a_slow_request_for_another_base_keeps_no_base_from_deletion() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    assert_eq!(make(&serving, "law").status, 201);
+    let mut slow = TcpStream::connect(&serving.address).unwrap();
+    let head = format!(
+        "POST {BASES}/default/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Idempotency-Key: one\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    // Time for the server to read the head.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(delete(&serving, "law").status, 204);
 }
 
 /// A deletion renames the folder first; a creation renames it last.
