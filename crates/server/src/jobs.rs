@@ -356,7 +356,8 @@ fn check_open(host: &Arc<dyn Host>, line: &Line, session: &Session) -> Result<()
     match is_same && !line.closed.is_cancelled() {
         true => Ok(()),
         false => Err(Problem::new(404, "no-such-base", Fault::Caller)
-            .saying(format!("there is no base `{}`", line.base))),
+            .saying(format!("there is no base `{}`", line.base))
+            .in_chinese(format!("没有知识库 `{}`", line.base))),
     }
 }
 

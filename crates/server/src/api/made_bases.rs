@@ -298,9 +298,11 @@ async fn on_disk<T: Send + 'static>(
     changed.map_err(|error| match error.kind() {
         ErrorKind::StorageFull => Problem::new(507, "disk-full", Fault::Server)
             .saying("the disk of the server is full")
+            .in_chinese("服务器的磁盘已满")
             .logged(&error_chain(&error)),
         _ => Problem::new(500, "not-written", Fault::Server)
             .saying("the folder of the base could not be changed")
+            .in_chinese("无法更改知识库的文件夹")
             .logged(&error_chain(&error)),
     })
 }
