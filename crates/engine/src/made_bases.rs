@@ -27,6 +27,8 @@ use crate::uploads::Uploads;
 const NAME: &str = "name";
 /// The folder of a base below its own folder.
 const BASE: &str = "base";
+/// The folder of its uploads, as [`Uploads::beside`] names it.
+const UPLOADS: &str = "base.uploads";
 /// The end of the name of a folder that is not complete yet. Names of bases have no dot.
 const NEW: &str = "new";
 /// The end of the name of a folder whose files are being removed.
@@ -35,7 +37,7 @@ const REMOVED: &str = "removed";
 /// documents of this base.
 const IGNORE: (&str, &str) = (".pikeragignore", "# The documents of another base.\n*\n");
 /// Everything that the folder of a base contains. A folder with other entries is not ours.
-const ENTRIES: [&str; 5] = [NAME, NEW_NAME, BASE, "base.uploads", IGNORE.0];
+const ENTRIES: [&str; 5] = [NAME, NEW_NAME, BASE, UPLOADS, IGNORE.0];
 /// The file with a name that is being written.
 const NEW_NAME: &str = "name.new";
 /// The hexadecimal digits at the end of the name of a folder.
@@ -79,8 +81,9 @@ impl MadeBases {
         all
     }
 
-    /// Makes the folder of a new base, and returns the folder of the base in it. A crash leaves the
-    /// base complete or absent.
+    /// Makes the folder of a new base, and returns the folder of the base in it. After a crash, the
+    /// folder is complete or absent. [`MadeBases::finish_removals`] removes it if the crash came
+    /// before [`begin_base`].
     ///
     /// # Errors
     /// A folder or a file cannot be written.
@@ -107,7 +110,8 @@ impl MadeBases {
     }
 
     /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
-    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`].
+    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`]. Files of others
+    /// in its own folder stay there.
     ///
     /// # Errors
     /// The first step failed; the base is unchanged.
@@ -115,23 +119,26 @@ impl MadeBases {
         let own = self.own(base)?;
         let removed = own.with_extension(REMOVED);
         fs::rename(&own, &removed)?;
-        sync(&self.folder)?;
-        if let Err(error) = fs::remove_dir_all(&removed) {
+        // The base is gone already: an error here does not bring it back.
+        let synced = sync(&self.folder);
+        if let Err(error) = remove_ours(&removed).and(synced) {
             let folder = removed.display();
-            warn!(%folder, %error, "files of a deleted base remain until the next start");
+            warn!(%folder, %error, "files of a deleted base remain");
         }
         Ok(())
     }
 
-    /// Removes what earlier processes left: bases that were not complete, and files of deleted
-    /// bases. A server calls it when it starts.
+    /// Removes what earlier processes left: bases that were not complete or not begun, and files of
+    /// deleted bases. A server calls it when it starts.
     pub fn finish_removals(&self) {
         let is_left = |name: &str| {
             let parts = name.rsplit_once('.');
             parts.is_some_and(|(own, end)| is_own(own) && [NEW, REMOVED].contains(&end))
         };
-        for left in self.folders(is_left).into_iter().filter(|left| has_only_ours(left)) {
-            if let Err(error) = fs::remove_dir_all(&left) {
+        let not_begun = self.folders(is_own).into_iter().filter(|own| is_not_begun(own));
+        let left = self.folders(is_left).into_iter().chain(not_begun);
+        for left in left.filter(|left| has_only_ours(left)) {
+            if let Err(error) = remove_ours(&left) {
                 warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
             }
         }
@@ -181,6 +188,32 @@ fn has_only_ours(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let mut entries = entries.map(|entry| entry.ok()?.file_name().into_string().ok());
     entries.all(|name| name.is_some_and(|name| ENTRIES.contains(&name.as_str())))
+}
+
+/// Whether a base has neither a database nor an upload, so that nobody has used it.
+fn is_not_begun(own: &Path) -> bool {
+    let is_empty =
+        |part: &str| fs::read_dir(own.join(part)).is_ok_and(|mut entries| entries.next().is_none());
+    [BASE, UPLOADS].into_iter().all(is_empty)
+}
+
+/// Removes the parts of a base, and its folder if it is then empty.
+fn remove_ours(folder: &Path) -> io::Result<()> {
+    for entry in ENTRIES {
+        let path = folder.join(entry);
+        let removed = match fs::symlink_metadata(&path) {
+            // A link is removed, and its target stays.
+            Ok(about) if about.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = removed
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+    }
+    fs::remove_dir(folder)
 }
 
 /// Makes an empty base in the folder of a session that [`MadeBases::make`] returned. It names its
@@ -281,19 +314,45 @@ mod tests {
     }
 
     #[test]
+    fn a_deletion_keeps_files_of_others() {
+        let (place, bases) = made();
+        let law = bases.make("law").unwrap();
+        let outside = place.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("kept.md"), "x").unwrap();
+        std::os::unix::fs::symlink(&outside, law.join("link")).unwrap();
+        let own = law.parent().unwrap();
+        fs::write(own.join("notes.md"), "x").unwrap();
+        bases.remove(&law).unwrap();
+        assert_eq!(names(&bases), [""; 0]);
+        let removed = own.with_extension(REMOVED);
+        let left = fs::read_dir(&removed).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left.collect::<Vec<_>>(), ["notes.md"]);
+        assert!(outside.join("kept.md").exists());
+        bases.finish_removals();
+        assert!(removed.join("notes.md").exists());
+    }
+
+    #[test]
     fn what_a_crash_leaves_is_no_base_and_is_removed_at_the_start() {
         let (_place, bases) = made();
         let law = bases.make("law").unwrap();
+        fs::write(law.join("base.sqlite"), "x").unwrap();
         let own = law.parent().unwrap().to_owned();
         for left in [own.with_extension(REMOVED), bases.folder.join("tea-00000000.new")] {
             fs::create_dir_all(left.join(BASE)).unwrap();
             write(&left, "tea").unwrap();
             assert_eq!(names(&bases), ["law"], "{}", left.display());
         }
+        // A crash before the base was begun, and an upload into a base without a database.
+        bases.make("oil").unwrap();
+        let gas = bases.make("gas").unwrap();
+        fs::write(Uploads::beside(&gas).folder().join("a.md"), "x").unwrap();
         bases.finish_removals();
+        assert_eq!(names(&bases), ["gas", "law"]);
         let left: Vec<_> =
             fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(left, [own]);
+        assert!(left.len() == 2 && left.contains(&own), "{left:?}");
     }
 
     #[test]

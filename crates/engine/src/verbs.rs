@@ -66,7 +66,7 @@ pub use self::feedback::{
     Verdict, answer_pairs, export_verified, feedback, import_verified, judge_by_labels,
     revoke_verified, stale_verified, verified,
 };
-pub use self::files::{FileLine, FilesResponse, NamedFile, OnDisk, files, named_files};
+pub use self::files::{FileLine, FilesResponse, NamedFile, OnDisk, files, find_files, named_files};
 pub use self::fill::{FillRequest, FillResponse, can_fill, fill};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
 pub use self::formats::{FormatFacts, FormatLine, FormatsResponse, RefusedLine, ToolLine, formats};

@@ -63,13 +63,14 @@ pub(crate) fn names(
     uses
 }
 
-/// The identifier of a record in a file of many: the end of its URI, unless it only counts.
+/// The identifier of a record in a file of many records: the fragment of its URI, if it has letters
+/// and digits. A number is only the place in the file, and a word names a part of it.
 fn record_identifier(uri: &str) -> Option<Name> {
-    let (_, identifier) = uri.rsplit_once('#')?;
-    let has = |is: fn(char) -> bool| identifier.contains(is);
-    let counts = !has(char::is_alphabetic) || !has(char::is_numeric);
-    let (name, _) = title_names(identifier).into_iter().next()?;
-    (!counts).then_some(name)
+    let (_, identifier) = uri.split_once('#')?;
+    if !identifier.contains(char::is_alphabetic) || !identifier.contains(char::is_numeric) {
+        return None;
+    }
+    title_names(identifier).into_iter().next().map(|(name, _)| name)
 }
 
 /// A link's target as a URI: a path is resolved against its file, an outside address is unchanged,
@@ -131,6 +132,7 @@ mod tests {
     fn a_record_is_named_by_its_identifier_but_not_by_its_place() {
         let name = |uri| record_identifier(uri).map(|name| name.join(" "));
         assert_eq!(name("incidents.jsonl#INC-205").as_deref(), Some("inc 205"));
+        assert_eq!(name("pumps.jsonl#Pump 7#B2").as_deref(), Some("pump 7 b2"));
         assert_eq!(name("表.csv#合同A12").as_deref(), Some("合 同 a12"));
         for counted in ["rows.csv#17", "rows.csv#2024-05", "rows.csv#summary", "notes.md", "a.csv#"]
         {

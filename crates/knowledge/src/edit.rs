@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use crate::correction::{Correction, Misfit};
-use crate::document::{BlockKind, Document, Span};
+use crate::document::{Block, BlockKind, Document, Span};
 
 /// The most characters of context that one step adds on a side: a sentence without spaces is not
 /// added whole.
 const STEP: usize = 12;
+/// The most words of context on a side. If they are not enough, the whole paragraph or cell is the
+/// context: each further word would cost a pass over the document.
+const WORDS: usize = 64;
 
 impl Document {
     /// The corrections that turn the passage under `span` into `new`, in the order in which they
@@ -15,7 +18,7 @@ impl Document {
     /// the author, the time and the fragment.
     ///
     /// Lines are compared with lines, and cells with cells, if both texts have the same number of
-    /// them. Otherwise the edit must lie within one paragraph or cell.
+    /// them. Otherwise the edit must lie within one paragraph or cell. It must not split a paragraph.
     ///
     /// # Errors
     /// [`Misfit`] of [`Document::correct`].
@@ -35,6 +38,13 @@ impl Document {
             if old.trim() == new.trim() {
                 continue;
             }
+            let is_code = |block: &&Block| matches!(block.kind, BlockKind::Code);
+            if has_empty_line(&new)
+                && !has_empty_line(&old)
+                && edited.block_around(&place).filter(is_code).is_none()
+            {
+                return Err(Misfit::Across);
+            }
             let correction = Correction { old, new, ..sample.clone() };
             edited.correct(&correction)?;
             corrections.push(correction);
@@ -53,9 +63,14 @@ impl Document {
         let bounds = self.bounds(place).ok_or(Misfit::Across)?;
         let text = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let mut around = place.clone();
+        let mut n_words = 0;
         loop {
             // A word on each side, so that no white space is at an end, where it is trimmed.
-            let wider = wider(&self.text, &around, &bounds);
+            let wider = match n_words < WORDS {
+                true => wider(&self.text, &around, &bounds),
+                false => bounds.clone(),
+            };
+            n_words += 1;
             let is_widest = wider == around;
             around = wider;
             let old = text(around.clone());
@@ -76,8 +91,7 @@ impl Document {
 
     /// The block around a place; in a table, the cell. `None` if the place crosses several blocks.
     fn bounds(&self, place: &Range<usize>) -> Option<Range<usize>> {
-        let holds = |span: Span| span.start <= place.start && place.end <= span.end;
-        let block = self.blocks.iter().find(|block| holds(block.span))?;
+        let block = self.block_around(place)?;
         let bounds = block.span.start..block.span.end;
         if !matches!(block.kind, BlockKind::Table(_)) {
             return Some(bounds);
@@ -89,6 +103,16 @@ impl Document {
         let end = after.find(is_end).map_or(bounds.end, |at| place.end + at);
         Some(start..end)
     }
+
+    fn block_around(&self, place: &Range<usize>) -> Option<&Block> {
+        let holds = |span: Span| span.start <= place.start && place.end <= span.end;
+        self.blocks.iter().find(|block| holds(block.span))
+    }
+}
+
+/// Whether a text has an empty line, which separates paragraphs.
+fn has_empty_line(text: &str) -> bool {
+    text.lines().any(|line| line.trim().is_empty())
 }
 
 /// The place with one more word, or a part of a long one, on each side.
@@ -162,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::document::{Block, Chunking, Table};
+    use crate::document::{Chunking, Table};
 
     const TEXT: &str = "Title\nThe crane lifts forty tons. The crane is red.\nThe hoist is red.\n\
         | order | port |\n| Z-1 | Hambvrg |\n起重机可吊四十吨。";
@@ -243,8 +267,25 @@ mod tests {
         }
         let joined = TEXT.replacen("red.\nThe", "red, the", 1);
         assert_eq!(edits(&joined), Err(Misfit::Across));
+        let split = TEXT.replacen("tons. The", "tons.\n\nThe", 1);
+        assert_eq!(edits(&split), Err(Misfit::Across));
         assert_eq!(edits(TEXT), Ok(Vec::new()));
         assert_eq!(edits(&format!("{TEXT}\n")), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn far_context_is_the_whole_paragraph() {
+        let before = format!("begin {}", "the ".repeat(WORDS + 6));
+        let mut long = document();
+        long.text = format!("{before}{}end", "the ".repeat(2 * WORDS));
+        let span = Span { start: 0, end: long.text.len() };
+        long.blocks = vec![Block::new(BlockKind::Paragraph, span)];
+        let new = long.text.replacen(&before, &format!("{before}new "), 1);
+        let corrections = long.edits(span, &new, &sample()).unwrap();
+        assert_eq!(corrections.len(), 1);
+        assert_eq!(corrections[0].old, long.text);
+        long.correct(&corrections[0]).unwrap();
+        assert_eq!(long.text, new);
     }
 
     #[test]

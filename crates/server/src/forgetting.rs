@@ -13,10 +13,13 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Overwrites the bytes that earlier processes forgot but did not overwrite.
 pub(crate) async fn finish_forgetting(app: App) {
-    for (name, session) in &app.live().bases {
-        match pikerag_engine::finish_forgetting(session).await {
+    let names: Vec<String> = app.live().bases.keys().cloned().collect();
+    for name in names {
+        // The other bases are not held: they may be deleted meanwhile.
+        let Some(session) = app.live().bases.get(&name).cloned() else { continue };
+        match pikerag_engine::finish_forgetting(&session).await {
             Ok(true) => {}
-            Ok(false) => overwrite_later(Arc::clone(&app), session.clone()).await,
+            Ok(false) => overwrite_later(Arc::clone(&app), session).await,
             Err(error) => warn!(base = name, %error, "forgotten bytes were not overwritten"),
         }
     }

@@ -25,7 +25,9 @@ pub(crate) async fn once(State(app): State<App>, request: Request, next: Next) -
     let caller = request.extensions().get::<Caller>().map_or("-", Caller::name);
     let name = (caller.to_owned(), key.to_owned());
     let (head, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, app.live().settings.body_bytes).await else {
+    // Nothing of the bases is held while the body arrives: one of them may be deleted meanwhile.
+    let most = app.live().settings.body_bytes;
+    let Ok(body) = to_bytes(body, most).await else {
         return Problem::new(413, "too-large", Fault::Caller)
             .saying("the body is too large, or was cut off")
             .into_response();

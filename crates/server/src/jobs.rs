@@ -95,9 +95,7 @@ impl Jobs {
         let line = self.line(host, base);
         // No job may begin before its folders are known.
         let _order = line.order.lock().await;
-        if line.closed.is_cancelled() {
-            return Err(no_base(base));
-        }
+        check_open(host, &line, session)?;
         record.id = made(session).await?.add_job(record.clone(), files).await.map_err(failed)?;
         if work.kind == JobKind::Watch {
             line.folders(|folders| folders.insert(record.id, work.paths));
@@ -120,9 +118,7 @@ impl Jobs {
     ) -> Result<Job, Problem> {
         let line = self.line(host, base);
         let _order = line.order.lock().await;
-        if line.closed.is_cancelled() {
-            return Err(no_base(base));
-        }
+        check_open(host, &line, session)?;
         let store = made(session).await?;
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
         let Some(mut record) = found else { return Err(no_job(id)) };
@@ -198,6 +194,7 @@ impl Jobs {
     ) -> Result<Option<OwnedMutexGuard<()>>, Problem> {
         let line = self.line(host, base);
         let order = line.order.lock().await;
+        check_open(host, &line, session)?;
         if let Some(store) = there(session).await? {
             store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
         }
@@ -236,12 +233,14 @@ impl Jobs {
     }
 
     /// Closes the queue of a base that gets another name. Returns false, and changes nothing, while a
-    /// job waits or runs.
+    /// job waits or runs, or while none may begin.
     pub(crate) async fn close_idle(&self, base: &str) -> bool {
         let Some(line) = self.line_of(base) else { return true };
         // No job can arrive while the order is held.
         let _order = line.order.lock().await;
-        let is_idle = self.waiting(base) == 0;
+        // A deletion of files may hold the gate.
+        let gate = line.gate.try_lock();
+        let is_idle = gate.is_ok() && self.waiting(base) == 0;
         if is_idle {
             self.close(&line);
         }
@@ -285,7 +284,9 @@ impl Jobs {
             // On the server's own runtime: connections to models that a job opens are used by later
             // jobs.
             let running = host.runtime().spawn(queue::run(Arc::clone(host), Arc::clone(&line)));
-            self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+            let mut tasks = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            tasks.retain(|task| !task.is_finished());
+            tasks.push(running);
             line
         };
         Arc::clone(lines.entry(base.to_owned()).or_insert_with(new))
@@ -347,9 +348,17 @@ fn failed(error: StoreError) -> Problem {
     EngineError::from(error).into()
 }
 
-/// The base had this name when the request began.
-fn no_base(base: &str) -> Problem {
-    Problem::new(404, "no-such-base", Fault::Caller).saying(format!("there is no base `{base}`"))
+/// Refuses work in a queue that is closed, or whose name another base has now: the base got another
+/// name after the request began. Hold the order of the queue until the work is in it.
+fn check_open(host: &Arc<dyn Host>, line: &Line, session: &Session) -> Result<(), Problem> {
+    let current = host.owner_of(&line.base);
+    let is_same = current.is_some_and(|current| current.folder() == session.folder());
+    match is_same && !line.closed.is_cancelled() {
+        true => Ok(()),
+        false => Err(Problem::new(404, "no-such-base", Fault::Caller)
+            .saying(format!("there is no base `{}`", line.base))
+            .in_chinese(format!("没有知识库 `{}`", line.base))),
+    }
 }
 
 fn no_job(id: u64) -> Problem {
@@ -359,4 +368,80 @@ fn no_job(id: u64) -> Problem {
 /// Milliseconds since 1970.
 fn now() -> Millis {
     pikerag_engine::keys::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use pikerag_engine::settings::Settings;
+    use tokio::runtime::Handle;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+
+    /// A server with one base.
+    struct OneBase {
+        jobs: Jobs,
+        stopping: CancellationToken,
+        runtime: Handle,
+        name: Mutex<&'static str>,
+        session: Session,
+    }
+
+    impl Host for OneBase {
+        fn jobs(&self) -> &Jobs {
+            &self.jobs
+        }
+
+        fn stopping(&self) -> &CancellationToken {
+            &self.stopping
+        }
+
+        fn runtime(&self) -> &Handle {
+            &self.runtime
+        }
+
+        fn owner_of(&self, base: &str) -> Option<Session> {
+            (*self.name.lock().unwrap() == base).then(|| self.session.clone())
+        }
+
+        fn session_of(&self, base: &str, _: Option<&str>) -> Result<Option<Session>, Problem> {
+            Ok(self.owner_of(base))
+        }
+
+        fn attempted(&self, _: &str, _: &JobRecord) {}
+
+        fn offered(&self, _: &JobOffer) {}
+    }
+
+    /// A request that began under the old name must not use a second queue of the same base.
+    #[tokio::test]
+    async fn a_base_has_no_queue_under_its_old_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings::defaults().unwrap();
+        settings.base = folder.path().join("base");
+        let session = pikerag_engine::open(settings).unwrap().session();
+        let own = Arc::new(OneBase {
+            jobs: Jobs::default(),
+            stopping: CancellationToken::new(),
+            runtime: Handle::current(),
+            name: Mutex::new("law"),
+            session: session.clone(),
+        });
+        let host: Arc<dyn Host> = Arc::<OneBase>::clone(&own);
+        let held = own.jobs.line(&host, "law");
+        // A deletion of files is under way.
+        let gate = Arc::clone(&held.gate).lock_owned().await;
+        assert!(!own.jobs.close_idle("law").await);
+        drop(gate);
+        assert!(own.jobs.close_idle("law").await);
+        *own.name.lock().unwrap() = "statutes";
+        let (files, refused) = (["a.md".to_owned()], Some("no-such-base".to_owned()));
+        let old = own.jobs.withdraw(&host, "law", &session, &files, true).await;
+        assert_eq!(old.err().map(|problem| problem.code().to_owned()), refused);
+        let begun = own.jobs.begin(&host, None, "law", &session, Work::files(Vec::new())).await;
+        assert_eq!(begun.err().map(|problem| problem.code().to_owned()), refused);
+        assert!(own.jobs.withdraw(&host, "statutes", &session, &files, true).await.is_ok());
+        own.stopping.cancel();
+        own.jobs.ended().await;
+    }
 }

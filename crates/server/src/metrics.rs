@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::http::Method;
 use pikerag_engine::Session;
-use pikerag_engine::knowledge::RunState;
+use pikerag_engine::knowledge::{JobState, RunState};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -218,6 +218,16 @@ impl Metrics {
             .set(jobs.try_into().unwrap_or(i64::MAX));
     }
 
+    /// Drops the series of a base that was deleted or has another name, so that their number does not
+    /// grow with each made base.
+    pub(crate) fn drop_base(&self, base: &str) {
+        self.jobs.remove(&Jobs { base: base.to_owned() });
+        for state in JobState::ALL {
+            let of = Ended { base: base.to_owned(), stand: state.as_str().to_owned() };
+            self.jobs_ended.remove(&of);
+        }
+    }
+
     /// Updates the costs. All bases share one meter.
     pub(crate) fn paid(&self, session: &Session) {
         let _one = self.paying.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,5 +256,22 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &self.registry).ok()?;
         Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deleted_base_leaves_no_series() {
+        let metrics = Metrics::new();
+        for base in ["law", "tea"] {
+            metrics.wait(base, 1);
+            JobState::ALL.iter().for_each(|state| metrics.indexed(base, state.as_str()));
+        }
+        metrics.drop_base("law");
+        let text = metrics.text().unwrap();
+        assert!(!text.contains("\"law\"") && text.contains("\"tea\""), "{text}");
     }
 }

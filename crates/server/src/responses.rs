@@ -104,6 +104,12 @@ impl Responses {
             }
         }
     }
+
+    /// The number of times that responses were forgotten. A result of a request that began before
+    /// the last time may hold forgotten text.
+    pub(crate) fn forgettings(&self) -> u64 {
+        self.held().forgettings
+    }
 }
 
 impl Held {

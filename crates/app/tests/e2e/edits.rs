@@ -38,7 +38,9 @@ fn an_edited_passage_keeps_its_old_text_as_corrections() {
     let (_, chunk) = shown(&serving);
     let old = chunk["text"].as_str().unwrap().to_owned();
     assert!(old.contains("Quillw0rt") && old.contains("Varnsund"), "{chunk}");
-    assert_eq!(edit(&serving, &chunk, " \n").status, 400);
+    for no_word in [" \n", "\u{200b}\u{feff}"] {
+        assert_eq!(edit(&serving, &chunk, no_word).status, 400, "{no_word:?}");
+    }
     // Joined paragraphs are refused, and nothing is changed.
     let joined = old.replace("tons.\n\nIt was", "tons; it was");
     let refused = edit(&serving, &chunk, &joined);

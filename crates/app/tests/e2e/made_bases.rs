@@ -2,7 +2,10 @@
 //! and texts that are inserted as documents.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -119,6 +122,25 @@ fn bases_are_made_renamed_and_deleted_and_survive_a_restart() {
     assert!(!finds(&serving, "statutes", "Quillwort"));
 }
 
+/// A later base of the old name must not repeat responses of the renamed one.
+#[test]
+fn a_renamed_base_leaves_no_kept_response() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    assert_eq!(make(&serving, "law").status, 201);
+    upload(&serving, "law", "crane.md", "# Crane\n\nThe crane was built by Quillwort.\n");
+    let search = || {
+        let headers = [JSON, ("Idempotency-Key", "one")];
+        let body = json!({"query": "crane", "by": "words"}).to_string();
+        let path = format!("{BASES}/law/search");
+        serving.request("POST", &path, &headers, body.as_bytes()).json().to_string()
+    };
+    assert!(search().contains("Quillwort"));
+    assert_eq!(rename(&serving, "law", "statutes").status, 200);
+    assert_eq!(make(&serving, "law").status, 201);
+    assert!(!search().contains("Quillwort"), "{}", search());
+}
+
 #[test]
 fn other_bases_and_unconfirmed_deletions_are_refused() {
     let place = Place::new();
@@ -204,6 +226,10 @@ fn bases_that_keys_name_keep_their_names() {
     assert_eq!(send(&serving, "PATCH", &law, &admin, &body).status, 200);
     let confirmed = format!("{BASES}/statutes?confirm=statutes");
     assert_eq!(send(&serving, "DELETE", &confirmed, &admin, &Value::Null).status, 204);
+    // A base that is made later also has the mark that a server needs keys.
+    assert_eq!(send(&serving, "POST", BASES, &admin, &json!({"name": "tea"})).status, 201);
+    let marks = folders(&place).into_iter().map(|folder| folder.join("base/keys.needed").is_file());
+    assert_eq!(marks.collect::<Vec<_>>(), [true]);
 }
 
 #[test]
@@ -227,6 +253,23 @@ fn a_base_in_use_stays_until_its_job_has_ended() {
     // The queue still counts the remaining work for a moment.
     wait_until("the base is deleted", || delete(&serving, "law").status == 204);
     assert_eq!((names(&serving), folders(&place).len()), (vec!["default".to_owned()], 0));
+}
+
+/// A request that is slow to arrive uses no base yet.
+#[test]
+fn a_slow_request_for_another_base_keeps_no_base_from_deletion() {
+    let place = Place::new();
+    let serving = place.serve(&["--offline"]);
+    assert_eq!(make(&serving, "law").status, 201);
+    let mut slow = TcpStream::connect(&serving.address).unwrap();
+    let head = format!(
+        "POST {BASES}/default/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Idempotency-Key: one\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    // Time for the server to read the head.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(delete(&serving, "law").status, 204);
 }
 
 /// A deletion renames the folder first; a creation renames it last.

@@ -118,8 +118,6 @@ fn files_of_an_archive_are_uploaded_like_single_files() {
     assert!(!place.path("base.uploads/bomb").exists());
 }
 
-/// Pending files are listed, indexed later or discarded. Files of the disk are read again by their
-/// names.
 #[test]
 fn files_of_a_form_are_uploaded_like_single_files() {
     let place = Place::new();
@@ -149,6 +147,8 @@ fn files_of_a_form_are_uploaded_like_single_files() {
     for (form, code) in [
         (form(&[fine, ("file", "../out.md", b"x")]), "bad-name"),
         (form(&[fine, fine]), "bad-request"),
+        (form(&[fine, ("file", "fine.md/a.md", b"x")]), "bad-request"),
+        (form(&[("file", "fine.md/a.md", b"x"), fine]), "bad-request"),
         (form(&[fine, ("other", "a.md", b"x")]), "bad-request"),
         (form(&[fine, ("file", "", b"x")]), "bad-request"),
         (form(&[]), "bad-request"),
@@ -187,6 +187,8 @@ fn wrong_methods_are_refused_with_a_problem() {
     assert_eq!(reply("pikerag_00000000_0000").status, 401);
 }
 
+/// Pending files are listed, indexed later or discarded. Files of the disk are read again by their
+/// names.
 #[test]
 fn pending_files_are_listed_indexed_or_discarded() {
     let place = Place::new();

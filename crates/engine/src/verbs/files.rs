@@ -136,6 +136,25 @@ pub struct NamedFile {
 /// # }
 /// ```
 pub async fn named_files(session: &Session, called: &[&str]) -> Result<Vec<NamedFile>> {
+    find_files(session, called).await?.into_iter().collect()
+}
+
+/// As [`named_files`], with an error for each name that is not one of one file. The base is read
+/// once for all names.
+///
+/// # Errors
+/// There is no base, or the caller sees only a part of it.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for file in pikerag_engine::find_files(session, &["act.pdf", "gone.pdf"]).await? {
+///     println!("{file:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn find_files(session: &Session, called: &[&str]) -> Result<Vec<Result<NamedFile>>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let uploads = Uploads::beside(session.folder());
@@ -143,5 +162,5 @@ pub async fn named_files(session: &Session, called: &[&str]) -> Result<Vec<Named
         let file = names.file_called(&uploads, name)?;
         Ok(NamedFile { name: file.path.clone(), path: names.place(&file.path) })
     });
-    named.collect()
+    Ok(named.collect())
 }

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::ask::keeping::now;
 use crate::corrected::CorrectedReader;
-use crate::engine::Session;
+use crate::engine::{Session, blocking};
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
 use crate::verbs::read::{chunk, source};
@@ -156,8 +156,14 @@ pub async fn edit_chunk(
         return Err(Misfit::NotThere.into());
     }
     let sample = read.sample(session, request.by.as_deref());
-    let corrections = read.document.edits(chunk.span, &request.text, &sample)?;
-    read.add(&base, corrections).await
+    let new = request.text.clone();
+    // Each changed word is counted in the whole document.
+    let (read, corrections) = blocking(move || {
+        let corrections = read.document.edits(chunk.span, &new, &sample);
+        (read, corrections)
+    })
+    .await?;
+    read.add(&base, corrections?).await
 }
 
 /// The corrections of a chunk's document whose new text the chunk contains; none for a caller who
@@ -213,18 +219,13 @@ pub async fn take_back_correction(
     let base = session.base().await?;
     let (source, _) = source(session, id).await?;
     let path = file_path(&source.uri);
-    let mut corrections = corrections_of(&base, &path).await?;
-    let at = number.checked_sub(1).filter(|at| *at < corrections.len());
-    let at =
-        at.ok_or(EngineError::NotFound { what: Missing::Correction, name: number.to_string() })?;
-    corrections.remove(at);
-    let hash = base
-        .files(Which::Of(&[path.as_str()]))
-        .await?
-        .pop()
-        .map(|file| file.hash)
-        .unwrap_or_default();
-    base.put_corrections(&path, &hash, corrections.clone()).await?;
+    let hash = hash_of(&base, &path).await?;
+    let corrections = match number.checked_sub(1) {
+        Some(place) => base.remove_correction(&path, &hash, place).await?,
+        None => None,
+    };
+    let corrections = corrections
+        .ok_or(EngineError::NotFound { what: Missing::Correction, name: number.to_string() })?;
     Ok(CorrectionsResponse { file: session.names(&base).await?.place(&path), corrections })
 }
 
@@ -288,15 +289,17 @@ impl ReadNow {
 
     /// Stores further corrections of the file.
     async fn add(self, base: &Base, new: Vec<Correction>) -> Result<CorrectionsResponse> {
-        let mut corrections = base.corrections(&self.path, &self.hash).await?;
-        corrections.extend(new);
-        base.put_corrections(&self.path, &self.hash, corrections.clone()).await?;
+        let corrections = base.add_corrections(&self.path, &self.hash, new).await?;
         Ok(CorrectionsResponse { file: self.names.shown_place(&self.path), corrections })
     }
 }
 
 async fn corrections_of(base: &Base, path: &str) -> Result<Vec<Correction>> {
-    let hash =
-        base.files(Which::Of(&[path])).await?.pop().map(|file| file.hash).unwrap_or_default();
-    Ok(base.corrections(path, &hash).await?)
+    Ok(base.corrections(path, &hash_of(base, path).await?).await?)
+}
+
+/// The hash of a file of the base; empty if it has none.
+async fn hash_of(base: &Base, path: &str) -> Result<String> {
+    let file = base.files(Which::Of(&[path])).await?.pop();
+    Ok(file.map(|file| file.hash).unwrap_or_default())
 }

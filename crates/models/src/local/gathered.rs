@@ -15,13 +15,22 @@ const MOST: usize = 32;
 /// The requests that wait for the next batch of one model.
 #[derive(Clone)]
 pub(super) struct Gathered {
-    waiting: Arc<Mutex<Vec<Waiting>>>,
+    queue: Arc<Mutex<Queue>>,
     /// Places of batches that are embedded at a time, one for each processor: more requests wait,
     /// and gather.
     places: Arc<Semaphore>,
 }
 
+/// The waiting requests, in the order in which they came.
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Waiting>,
+    /// The number of requests that came so far.
+    came: u64,
+}
+
 struct Waiting {
+    number: u64,
     texts: Vec<String>,
     reply: oneshot::Sender<Reply>,
 }
@@ -32,7 +41,11 @@ type Reply = Option<Vec<Vector>>;
 impl Gathered {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { waiting: Arc::default(), places: Arc::new(Semaphore::new(processors)) }
+        Self::with_places(processors)
+    }
+
+    fn with_places(places: usize) -> Self {
+        Self { queue: Arc::default(), places: Arc::new(Semaphore::new(places)) }
     }
 
     /// Whether a request of these texts is gathered with others.
@@ -43,41 +56,56 @@ impl Gathered {
     /// Embeds the texts with those of other waiting requests by `embed`, which blocks its thread.
     /// Returns `None` if the batch failed: another request may be the cause.
     ///
-    /// Each waiting request also waits for a place. Whichever gets one takes all that wait, so none
-    /// is left behind when a caller goes away.
+    /// Each waiting request also waits for a place. Whichever gets one takes itself and others that
+    /// wait, so none is left behind when a caller goes away.
     pub(super) async fn embed(
         &self,
         texts: &[String],
         embed: impl FnOnce(&[String]) -> Result<Vec<Vector>, ModelError> + Send + 'static,
     ) -> Option<Vec<Vector>> {
         let (reply, mut came) = oneshot::channel();
-        self.held().push(Waiting { texts: texts.to_vec(), reply });
+        let number = self.held().add(texts.to_vec(), reply);
         let place = tokio::select! {
             biased;
             vectors = &mut came => return vectors.ok().flatten(),
             place = Arc::clone(&self.places).acquire_owned() => place.ok()?,
         };
-        let batch = self.next();
-        if !batch.is_empty() {
-            tokio::task::spawn_blocking(move || {
+        let batch = self.held().next(number);
+        match batch.is_empty() {
+            // Another batch has this request; the place is for the next one meanwhile.
+            true => drop(place),
+            false => drop(tokio::task::spawn_blocking(move || {
                 let _place = place;
                 answer(batch, embed);
-            });
+            })),
         }
         came.await.ok().flatten()
     }
 
-    /// The requests of the next batch, the longest waiting first. Callers that are gone are left
-    /// out.
-    fn next(&self) -> Vec<Waiting> {
-        let mut waiting = self.held();
-        waiting.retain(|request| !request.reply.is_closed());
-        let n = waiting.len().min(MOST);
-        waiting.drain(..n).collect()
+    fn held(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    /// Adds a request, and returns its number.
+    fn add(&mut self, texts: Vec<String>, reply: oneshot::Sender<Reply>) -> u64 {
+        self.came = self.came.wrapping_add(1);
+        self.waiting.push(Waiting { number: self.came, texts, reply });
+        self.came
     }
 
-    fn held(&self) -> MutexGuard<'_, Vec<Waiting>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The requests of the next batch: the longest waiting ones, and the one of this `number` if it
+    /// waits, because it does not wait for a place any more. Callers that are gone are left out.
+    fn next(&mut self, number: u64) -> Vec<Waiting> {
+        self.waiting.retain(|request| !request.reply.is_closed());
+        let own = self.waiting.iter().position(|request| request.number == number);
+        if let Some(at) = own.filter(|at| MOST <= *at) {
+            let own = self.waiting.remove(at);
+            self.waiting.insert(0, own);
+        }
+        let n = self.waiting.len().min(MOST);
+        self.waiting.drain(..n).collect()
     }
 }
 
@@ -141,7 +169,7 @@ mod tests {
         let texts = ["gone".to_owned()];
         let gone = gathered.embed(&texts, |all| Ok(vectors(all)));
         assert!(futures::poll!(std::pin::pin!(gone)).is_pending());
-        assert_eq!(gathered.held().len(), 1);
+        assert_eq!(gathered.held().waiting.len(), 1);
         drop(places);
         let texts = ["here".to_owned()];
         let reply = gathered.embed(&texts, |all| {
@@ -149,7 +177,48 @@ mod tests {
             Ok(vectors(all))
         });
         assert_eq!(reply.await.unwrap(), vectors(&texts));
-        assert!(gathered.held().is_empty());
+        assert!(gathered.held().waiting.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_request_in_another_batch_holds_no_place() {
+        let gathered = Gathered::with_places(2);
+        let both = Arc::clone(&gathered.places).acquire_many_owned(2).await.unwrap();
+        let (go, wait) = mpsc::channel::<()>();
+        let (one, two) = (["one".to_owned()], ["two".to_owned()]);
+        let first = gathered.embed(&one, move |all| {
+            wait.recv().unwrap();
+            Ok(vectors(all))
+        });
+        let second = gathered.embed(&two, |all| Ok(vectors(all)));
+        let (mut first, mut second) = (std::pin::pin!(first), std::pin::pin!(second));
+        assert!(futures::poll!(first.as_mut()).is_pending());
+        assert!(futures::poll!(second.as_mut()).is_pending());
+        drop(both);
+        // The first one takes both into its batch, and the second one then gets a place, too.
+        assert!(futures::poll!(first.as_mut()).is_pending());
+        assert!(futures::poll!(second.as_mut()).is_pending());
+        assert_eq!(gathered.places.available_permits(), 1);
+        go.send(()).unwrap();
+        let replies = tokio::join!(first, second);
+        assert_eq!(replies, (Some(vectors(&one)), Some(vectors(&two))));
+    }
+
+    /// A request that has a place but is in no batch would wait for ever.
+    #[test]
+    fn a_batch_contains_the_request_that_has_the_place() {
+        let mut queue = Queue::default();
+        let mut replies = Vec::new();
+        for n in 0..=MOST {
+            let (reply, came) = oneshot::channel();
+            queue.add(vec![n.to_string()], reply);
+            replies.push(came);
+        }
+        let last = queue.came;
+        let batch = queue.next(last);
+        assert_eq!(batch.len(), MOST);
+        assert!(batch.iter().any(|request| request.number == last));
+        assert_eq!(queue.next(last).len(), 1);
     }
 
     #[tokio::test]

@@ -259,10 +259,7 @@ async fn places(
     if files.is_empty() && known.is_empty() {
         return Ok(uploads.all()?.into_iter().map(|(_, at, _)| at).collect());
     }
-    let mut paths = Vec::new();
-    for file in files {
-        paths.push(place_to_read(session, &uploads, file).await?);
-    }
+    let mut paths = places_to_read(session, &uploads, files).await?;
     if !known.is_empty() {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let known = pikerag_engine::named_files(session, &known).await?;
@@ -271,22 +268,34 @@ async fn places(
     Ok(paths)
 }
 
-/// The place of an upload, or of a file of the base if no upload has this name.
-async fn place_to_read(
+/// The places of uploads; of a file of the base if no upload has the name.
+async fn places_to_read(
     session: &Session,
     uploads: &Uploads,
-    file: &str,
-) -> Result<PathBuf, Problem> {
-    let place = uploads.place(file);
-    if place.as_ref().is_ok_and(|place| place.is_file()) {
-        return Ok(place?);
+    files: &[String],
+) -> Result<Vec<PathBuf>, Problem> {
+    let (mut paths, mut others) = (Vec::new(), Vec::new());
+    for file in files {
+        match uploads.place(file) {
+            Ok(place) if place.is_file() => paths.push(place),
+            _ => others.push(file.as_str()),
+        }
     }
-    match named(session, file).await {
-        Ok(file) => Ok(file.path),
-        Err(error @ EngineError::UnclearFile { .. }) => Err(error.into()),
-        // The job reports that the file is missing.
-        Err(_) => Ok(place?),
+    if others.is_empty() {
+        return Ok(paths);
     }
+    // Without a base, no file of it has one of these names.
+    let mut found =
+        pikerag_engine::find_files(session, &others).await.unwrap_or_default().into_iter();
+    for file in others {
+        paths.push(match found.next() {
+            Some(Ok(file)) => file.path,
+            Some(Err(error @ EngineError::UnclearFile { .. })) => return Err(error.into()),
+            // The job reports that the file is missing.
+            Some(Err(_)) | None => uploads.place(file)?,
+        });
+    }
+    Ok(paths)
 }
 
 /// What indexing the pending uploads would cost. No model is called.

@@ -91,13 +91,14 @@ fn reader(headers: &HeaderMap) -> Result<FormReader, Problem> {
     kind.and_then(FormReader::new).ok_or_else(|| {
         Problem::new(415, "no-form", Fault::Caller)
             .saying("the body must be `multipart/form-data` with a boundary")
+            .in_chinese("请求体须为带分隔符（boundary）的 `multipart/form-data`")
             .hint("send the bytes of one file with `PUT …/files/NAME`")
     })
 }
 
 impl From<BadForm> for Problem {
     fn from(bad: BadForm) -> Self {
-        Self::bad_request(bad.to_string())
+        Self::bad_request(bad.to_string()).in_chinese("无法读取此表单：格式有误")
     }
 }
 
@@ -131,32 +132,51 @@ impl Arriving<'_> {
                         }
                     }
                     FormPiece::End if self.files.is_empty() => {
-                        return Err(Problem::bad_request("the form contains no file"));
+                        return Err(Problem::bad_request("the form contains no file")
+                            .in_chinese("表单中没有文件"));
                     }
                     FormPiece::End => return Ok(()),
                 }
             }
         }
-        Err(Problem::bad_request("the form was cut off: its last boundary is missing"))
+        Err(Problem::bad_request("the form was cut off: its last boundary is missing")
+            .in_chinese("表单不完整：缺少最后的分隔符"))
     }
 
     fn begin(&mut self, PartHead { field, file }: PartHead) -> Result<(), Problem> {
         if field != FIELD {
             let says =
                 format!("`{field}` is an unknown field: each field must have the name `file`");
-            return Err(Problem::bad_request(says));
+            return Err(Problem::bad_request(says)
+                .in_chinese(format!("未知的字段 `{field}`：每个字段的名称须为 `file`")));
         }
         let Some(file) = file.filter(|file| !file.is_empty()) else {
-            return Err(Problem::bad_request("a part has no file name"));
+            return Err(Problem::bad_request("a part has no file name")
+                .in_chinese("表单的一部分没有文件名"));
         };
         if self.files.iter().any(|(other, _)| *other == file) {
-            return Err(Problem::bad_request(format!("the form contains `{file}` twice")));
+            return Err(Problem::bad_request(format!("the form contains `{file}` twice"))
+                .in_chinese(format!("表单中有两个 `{file}`")));
+        }
+        if let Some((other, _)) = self.files.iter().find(|(other, _)| conflict(other, &file)) {
+            let says = format!("`{other}` and `{file}` cannot both be stored: one is a folder");
+            return Err(Problem::bad_request(says)
+                .in_chinese(format!("`{other}` 与 `{file}` 不能同时保存：其中之一是文件夹")));
         }
         if MOST <= self.files.len() {
-            return Err(Problem::bad_request(format!("a form holds at most {MOST} files")));
+            return Err(Problem::bad_request(format!("a form holds at most {MOST} files"))
+                .in_chinese(format!("一个表单最多有 {MOST} 个文件")));
         }
         let part = self.uploads.begin(&file, &UploadId::random()?, 0, self.most)?;
         self.files.push((file, part));
         Ok(())
     }
+}
+
+/// Whether one of two names is the folder of the other.
+fn conflict(one: &str, other: &str) -> bool {
+    let is_below = |file: &str, folder: &str| {
+        file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    is_below(one, other) || is_below(other, one)
 }

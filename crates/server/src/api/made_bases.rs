@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::{Extension, Json};
-use pikerag_engine::keys::{Keys, now};
+use pikerag_engine::keys::{Keys, mark_as_needed, now};
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::settings::is_base_name;
 use pikerag_engine::{Engine, MadeBases, begin_base};
@@ -139,6 +139,14 @@ async fn made(app: &App, name: String) -> Result<BaseLine, Problem> {
         on_disk(move || bases.remove(&folder)).await?;
         return Err(error.into());
     }
+    // Without its store of keys, no server may serve the base. If it cannot be read, keys exist.
+    if app.keys().is_some_and(|keys| keys.were_made().unwrap_or(true)) {
+        on_disk(move || {
+            mark_as_needed(engine.settings());
+            Ok(())
+        })
+        .await?;
+    }
     app.set_live(app.live().with(&name, session));
     app.jobs.go_on(&app.host(), &name);
     info!(base = name, "a base was made");
@@ -172,6 +180,9 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     app.set_live(app.live().with(current, session));
     app.jobs.go_on(&app.host(), current);
     outcome?;
+    // Kept responses to requests of the old name are not those of a later base of this name.
+    app.responses.forget();
+    app.metrics.drop_base(base);
     info!(base, name, "a base was renamed");
     Ok(BaseLine { name, made: true })
 }
@@ -197,6 +208,7 @@ async fn deleted(app: &App, base: &str) -> Result<(), Problem> {
     }
     // Kept responses may hold text of the base.
     app.responses.forget();
+    app.metrics.drop_base(base);
     info!(base, "a base was deleted");
     Ok(())
 }
@@ -286,9 +298,11 @@ async fn on_disk<T: Send + 'static>(
     changed.map_err(|error| match error.kind() {
         ErrorKind::StorageFull => Problem::new(507, "disk-full", Fault::Server)
             .saying("the disk of the server is full")
+            .in_chinese("服务器的磁盘已满")
             .logged(&error_chain(&error)),
         _ => Problem::new(500, "not-written", Fault::Server)
             .saying("the folder of the base could not be changed")
+            .in_chinese("无法更改知识库的文件夹")
             .logged(&error_chain(&error)),
     })
 }

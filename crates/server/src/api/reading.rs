@@ -91,7 +91,7 @@ pub(crate) async fn edit(
     JsonBody(ChunkBody { text }): JsonBody<ChunkBody>,
 ) -> Result<(StatusCode, Json<Corrected>), Problem> {
     let session = app.whole_base(&caller, &base)?;
-    if text.trim().is_empty() {
+    if !text.contains(char::is_alphanumeric) {
         return Err(Problem::bad_request("`text` has no word").in_chinese("`text` 中没有文字"));
     }
     let chunk: ChunkId = chunk.parse().map_err(|_| no_such("chunk", &chunk))?;

@@ -101,7 +101,7 @@ fn has_extension(file: &str, extension: &str) -> bool {
 /// The content of the file: the text, after its title and metadata.
 fn file_of(body: TextBody, file: &str) -> Result<String, Problem> {
     let TextBody { text, title, metadata, .. } = body;
-    if text.trim().is_empty() {
+    if !text.contains(char::is_alphanumeric) {
         return Err(Problem::bad_request("`text` has no word").in_chinese("`text` 中没有文字"));
     }
     let mut fields = metadata;
@@ -176,6 +176,7 @@ mod tests {
         );
         for wrong in [
             json!({"text": " \n"}),
+            json!({"text": "\u{200b}\u{feff} …"}),
             json!({"text": "x", "metadata": {"": "x"}}),
             json!({"text": "x", "metadata": {"a: b": "x"}}),
             json!({"text": "x", "metadata": {"a\nb": "x"}}),

@@ -19,7 +19,7 @@ use futures::future::BoxFuture;
 use pikerag_engine::settings::DEFAULT_BASE;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,
-    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult,
+    DetailedTask, GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
@@ -86,6 +86,14 @@ impl Mcp {
         caller.unwrap_or(&self.nobody).clone()
     }
 
+    fn task(
+        &self,
+        context: &RequestContext<RoleServer>,
+        task: &str,
+    ) -> Result<DetailedTask, ErrorData> {
+        self.long.task(&self.caller(context), task, self.app.responses.forgettings())
+    }
+
     /// The result of a call, or its problem as a result.
     async fn result(
         self,
@@ -147,6 +155,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context);
+        let forgettings = self.app.responses.forgettings();
         let Some(tool) = tools::all().into_iter().find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(
                 format!("there is no tool `{}`", request.name),
@@ -167,7 +176,8 @@ impl ServerHandler for Mcp {
                 () = tokio::time::sleep(BECOMES_TASK) => {}
                 () = context.ct.cancelled() => return Err(cancelled()),
             }
-            work = match self.long.keep(&caller, work, &reports, self.app.stopping.clone()) {
+            let began = (&caller, forgettings);
+            work = match self.long.keep(began, work, &reports, self.app.stopping.clone()) {
                 Ok(task) => return Ok(CreateTaskResult::new(task).into()),
                 // There are too many tasks: the client waits.
                 Err(work) => work,
@@ -184,7 +194,7 @@ impl ServerHandler for Mcp {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.long.task(&self.caller(&context), &request.task_id).map(GetTaskResult::new)
+        self.task(&context, &request.task_id).map(GetTaskResult::new)
     }
 
     /// No call asks its client for anything, so there is nothing to update.
@@ -193,7 +203,7 @@ impl ServerHandler for Mcp {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.long.task(&self.caller(&context), &request.task_id).map(drop)
+        self.task(&context, &request.task_id).map(drop)
     }
 
     async fn cancel_task(

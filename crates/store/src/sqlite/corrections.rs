@@ -24,24 +24,47 @@ impl Base {
         Ok(all)
     }
 
-    /// Replaces all corrections of a file. The file is read again the next time it is indexed.
+    /// Adds corrections behind those of a file, and returns all of them. Corrections that are added
+    /// at the same time are all kept. The file is read again the next time it is indexed.
     ///
     /// # Errors
     /// The base cannot be written.
-    pub async fn put_corrections(
+    pub async fn add_corrections(
         &self,
         file: &str,
         hash: &str,
-        all: Vec<Correction>,
-    ) -> Result<(), StoreError> {
+        new: Vec<Correction>,
+    ) -> Result<Vec<Correction>, StoreError> {
         let (file, hash) = (file.to_owned(), hash.to_owned());
         self.writing("keeping corrections", move |tx| {
-            tx.execute("DELETE FROM corrections WHERE file = ?1", [&file])?;
-            for (place, correction) in (1i64..).zip(&all) {
-                tx.prepare_cached("INSERT INTO corrections VALUES (?1, ?2, ?3, ?4)")?
-                    .execute(params![file, place, hash, json(correction)?])?;
+            let (mut all, _) = of_file(tx, &file, &hash)?;
+            all.extend(new);
+            replace(tx, &file, &hash, &all)?;
+            Ok(all)
+        })
+        .await
+    }
+
+    /// Removes the correction of a file at `place`, from 0, and returns the others; `None` if there
+    /// is no such place. The file is read again the next time it is indexed.
+    ///
+    /// # Errors
+    /// The base cannot be written.
+    pub async fn remove_correction(
+        &self,
+        file: &str,
+        hash: &str,
+        place: usize,
+    ) -> Result<Option<Vec<Correction>>, StoreError> {
+        let (file, hash) = (file.to_owned(), hash.to_owned());
+        self.writing("removing a correction", move |tx| {
+            let (mut all, _) = of_file(tx, &file, &hash)?;
+            if all.len() <= place {
+                return Ok(None);
             }
-            tx.execute("UPDATE files SET recipe = '' WHERE path = ?1", [&file]).map(drop)
+            all.remove(place);
+            replace(tx, &file, &hash, &all)?;
+            Ok(Some(all))
         })
         .await
     }
@@ -73,6 +96,24 @@ impl Base {
         })
         .await
     }
+}
+
+fn replace(
+    tx: &Transaction<'_>,
+    file: &str,
+    hash: &str,
+    all: &[Correction],
+) -> rusqlite::Result<()> {
+    tx.execute("DELETE FROM corrections WHERE file = ?1", [file])?;
+    for (place, correction) in (1i64..).zip(all) {
+        tx.prepare_cached("INSERT INTO corrections VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+            file,
+            place,
+            hash,
+            json(correction)?
+        ])?;
+    }
+    tx.execute("UPDATE files SET recipe = '' WHERE path = ?1", [file]).map(drop)
 }
 
 /// Gives a file the corrections of its bytes. Names that the file had before lose them.
@@ -132,4 +173,31 @@ fn of_file(
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok((all, is_own))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::join_all;
+
+    use super::*;
+
+    fn correction(old: &str) -> Correction {
+        let (fragment, new, by) = (String::new(), "new".to_owned(), "ada".to_owned());
+        Correction { fragment, old: old.to_owned(), new, by, at: 1 }
+    }
+
+    #[tokio::test]
+    async fn corrections_of_the_same_moment_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let olds = ["one", "two", "three", "four"];
+        let adding = olds.map(|old| base.add_corrections("a.md", "hash", vec![correction(old)]));
+        assert!(join_all(adding).await.iter().all(Result::is_ok));
+        let kept = base.corrections("a.md", "hash").await.unwrap();
+        assert_eq!(kept.len(), olds.len());
+        let removing = [0, 0].map(|place| base.remove_correction("a.md", "hash", place));
+        assert!(join_all(removing).await.iter().all(Result::is_ok));
+        assert_eq!(base.corrections("a.md", "hash").await.unwrap(), kept[2..]);
+        assert_eq!(base.remove_correction("a.md", "hash", 2).await.unwrap(), None);
+    }
 }

@@ -196,7 +196,7 @@ async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result
 }
 
 /// The updates of a moment, or all that are left when the run ends; none if it has ended.
-async fn gathered(updates: &mut UnboundedReceiver<Update>) -> Vec<Update> {
+async fn gathered<T>(updates: &mut UnboundedReceiver<T>) -> Vec<T> {
     let mut batch = Vec::from_iter(updates.recv().await);
     let mut end = pin!(sleep(GATHER));
     loop {
@@ -208,5 +208,30 @@ async fn gathered(updates: &mut UnboundedReceiver<Update>) -> Vec<Update> {
             },
             () = &mut end => return batch,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn updates_of_a_moment_are_one_batch_and_the_last_ones_do_not_wait() {
+        let (sender, mut updates) = unbounded_channel();
+        for update in [1, 2, 3] {
+            sender.send(update).unwrap();
+        }
+        // More may come until the time is over.
+        assert_eq!(gathered(&mut updates).now_or_never(), None);
+        for update in [4, 5] {
+            sender.send(update).unwrap();
+        }
+        assert_eq!(gathered(&mut updates).await, [4, 5]);
+        sender.send(6).unwrap();
+        drop(sender);
+        assert_eq!(gathered(&mut updates).now_or_never(), Some(vec![6]));
+        assert_eq!(gathered(&mut updates).now_or_never(), Some(Vec::new()));
     }
 }

@@ -27,23 +27,30 @@ const POLLED: Duration = Duration::from_secs(2);
 #[derive(Clone, Default)]
 pub(super) struct LongCalls {
     tasks: TaskManager,
-    /// The name of the caller of each task.
-    callers: Arc<Mutex<HashMap<String, String>>>,
+    /// The beginning of each task.
+    began: Arc<Mutex<HashMap<String, Began>>>,
+}
+
+struct Began {
+    /// The name of the caller.
+    caller: String,
+    /// [`Responses::forgettings`](crate::responses::Responses::forgettings) when the call began.
+    forgettings: u64,
 }
 
 impl LongCalls {
     /// Keeps a call that runs as a task. `Err` returns the call if there are too many tasks.
     pub(super) fn keep(
         &self,
-        caller: &Caller,
+        (caller, forgettings): (&Caller, u64),
         work: Work,
         reports: &Arc<Reports>,
         stopping: CancellationToken,
     ) -> Result<Task, Work> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.retain(|task, _| self.tasks.get_task(task).is_ok());
-        let of_caller = callers.values().filter(|name| *name == caller.name()).count();
-        if MOST <= callers.len() || MOST_OF_CALLER <= of_caller {
+        let mut began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
+        began.retain(|task, _| self.tasks.get_task(task).is_ok());
+        let of_caller = began.values().filter(|began| began.caller == caller.name()).count();
+        if MOST <= began.len() || MOST_OF_CALLER <= of_caller {
             return Err(work);
         }
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -60,16 +67,26 @@ impl LongCalls {
                 }
             })
         });
-        callers.insert(task.task_id.clone(), caller.name().to_owned());
+        let caller = caller.name().to_owned();
+        began.insert(task.task_id.clone(), Began { caller, forgettings });
         Ok(task)
     }
 
-    /// The state of a caller's task.
+    /// The state of a caller's task, if no document was forgotten since its call began.
     ///
     /// # Errors
-    /// The caller has no such task.
-    pub(super) fn task(&self, caller: &Caller, task: &str) -> Result<DetailedTask, ErrorData> {
-        self.check(caller, task)?;
+    /// The caller has no such task, or its result may hold the text of a forgotten document.
+    pub(super) fn task(
+        &self,
+        caller: &Caller,
+        task: &str,
+        forgettings: u64,
+    ) -> Result<DetailedTask, ErrorData> {
+        if self.check(caller, task)? < forgettings {
+            let gone =
+                "a document was forgotten, or a base was renamed or deleted: call the tool again";
+            return Err(ErrorData::invalid_params(gone, None));
+        }
         self.tasks.get_task(task)
     }
 
@@ -82,12 +99,13 @@ impl LongCalls {
         self.tasks.cancel_task(task)
     }
 
-    fn check(&self, caller: &Caller, task: &str) -> Result<(), ErrorData> {
-        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if callers.get(task).is_some_and(|name| name == caller.name()) {
-            return Ok(());
+    /// Returns the forgettings at the beginning of the call.
+    fn check(&self, caller: &Caller, task: &str) -> Result<u64, ErrorData> {
+        let began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
+        match began.get(task).filter(|began| began.caller == caller.name()) {
+            Some(began) => Ok(began.forgettings),
+            None => Err(ErrorData::invalid_params(format!("unknown task: {task}"), None)),
         }
-        Err(ErrorData::invalid_params(format!("unknown task: {task}"), None))
     }
 }
 
@@ -106,11 +124,11 @@ mod tests {
 
     fn keep(long: &LongCalls, work: Work) -> Result<Task, Work> {
         let reports = Arc::new(Reports::silent(Language::English));
-        long.keep(&nobody(), work, &reports, CancellationToken::new())
+        long.keep((&nobody(), 0), work, &reports, CancellationToken::new())
     }
 
     async fn wait_for(long: &LongCalls, task: &str, status: TaskStatus) {
-        while long.task(&nobody(), task).unwrap().status() != status {
+        while long.task(&nobody(), task, 0).unwrap().status() != status {
             tokio::task::yield_now().await;
         }
     }
@@ -121,6 +139,8 @@ mod tests {
         let result = CallToolResult::success(vec![ContentBlock::text("forty tons")]);
         let task = keep(&long, Box::pin(ready(result))).ok().unwrap();
         wait_for(&long, &task.task_id, TaskStatus::Completed).await;
+        // A document was forgotten: the result may hold its text.
+        assert!(long.task(&nobody(), &task.task_id, 1).is_err());
     }
 
     /// The guard is dropped with the future of the call, which stops its run.
@@ -147,6 +167,6 @@ mod tests {
             assert!(keep(&long, Box::pin(pending())).is_ok());
         }
         assert!(keep(&long, Box::pin(pending())).is_err());
-        assert!(long.task(&nobody(), "00000000-0000-0000-0000-000000000000").is_err());
+        assert!(long.task(&nobody(), "00000000-0000-0000-0000-000000000000", 0).is_err());
     }
 }
