@@ -110,6 +110,9 @@ pub enum EngineError {
     /// Several runs begin with this name.
     #[error("several runs begin with `{name}`")]
     UnclearRun { name: String },
+    /// An upload has the name of another file of the base. The absolute paths name each of them.
+    #[error("several files have the name `{name}`: {}", files.join(", "))]
+    UnclearFile { name: String, files: Vec<String> },
     /// Only a run with an answer can be replayed as a whole.
     #[error("the run {run} is {}, not answered", state.as_str())]
     RunNotAnswered { run: RunId, state: RunState },
@@ -278,6 +281,7 @@ impl EngineError {
             Self::Endpoint { .. } => "bad-endpoint",
             Self::NoWeights { .. } => "no-weights",
             Self::UnclearRun { .. } => "unclear-run",
+            Self::UnclearFile { .. } => "unclear-file",
             Self::RunNotAnswered { .. } => "run-not-answered",
             Self::PromptMissing { .. } => "prompt-missing",
             Self::Feedback(error) => error.code(),

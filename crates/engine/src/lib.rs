@@ -72,7 +72,9 @@ pub mod parts {
     pub use pikerag_methods::spec::{
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
-    pub use pikerag_methods::{SolveError, Speaker, Turn};
+    pub use pikerag_methods::{
+        FillSchema, Filled, NotFilled, SolveError, Speaker, Turn, UnusableSchema,
+    };
     pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
     pub use pikerag_models::{DraftText, OpenCalls, Secret, withheld_keys};

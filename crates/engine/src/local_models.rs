@@ -197,10 +197,7 @@ impl Inner {
 }
 
 /// The file of a model, which must be here.
-pub(crate) fn find_model(
-    settings: &LocalSettings,
-    name: &str,
-) -> Result<KeptModel, LocalModelError> {
+fn find_model(settings: &LocalSettings, name: &str) -> Result<KeptModel, LocalModelError> {
     let folder = ModelFolder::new(&settings.folder);
     let own = || name.to_owned();
     match (folder.kept(name), folder.file(name)) {
@@ -210,6 +207,18 @@ pub(crate) fn find_model(
             Err(LocalModelError::NotHere { name: own() })
         }
         (None, Some(_)) => Err(LocalModelError::NoSuchModel { name: own() }),
+    }
+}
+
+/// Whether the file of a model is here.
+///
+/// # Errors
+/// The name cannot be one of a model, or no model is known by it.
+pub(crate) fn is_model_here(settings: &LocalSettings, name: &str) -> Result<bool, LocalModelError> {
+    match find_model(settings, name) {
+        Ok(_) => Ok(true),
+        Err(LocalModelError::NotHere { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -2,6 +2,7 @@
 //! files elsewhere by absolute paths. So a file has one name, whatever the working folder and
 //! however its path is typed.
 
+mod called;
 mod root;
 
 use std::collections::HashMap;

@@ -11,6 +11,8 @@ use tokio::fs::File;
 
 pub use self::part::{Part, PartLine, UploadId};
 
+/// The end of the name of the folder of uploads.
+pub(crate) const FOLDER_ENDING: &str = ".uploads";
 /// The folder of incomplete files; it is hidden, so that indexing skips it.
 const PARTS: &str = ".parts";
 /// The extension of the file that holds the name of an incomplete file.
@@ -75,7 +77,8 @@ impl Uploads {
     /// The uploads of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
     pub fn beside(base: &Path) -> Self {
         let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
-        let folder = base.with_file_name(format!("{}.uploads", name.trim_start_matches('.')));
+        let name = format!("{}{FOLDER_ENDING}", name.trim_start_matches('.'));
+        let folder = base.with_file_name(name);
         let real = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
         Self { folder, real }
     }

@@ -14,6 +14,7 @@ mod evaluations;
 mod export;
 mod feedback;
 mod files;
+mod fill;
 mod forecast;
 mod formats;
 mod graph;
@@ -65,7 +66,8 @@ pub use self::feedback::{
     Verdict, answer_pairs, export_verified, feedback, import_verified, judge_by_labels,
     revoke_verified, stale_verified, verified,
 };
-pub use self::files::{FileLine, FilesResponse, OnDisk, files};
+pub use self::files::{FileLine, FilesResponse, NamedFile, OnDisk, files, named_files};
+pub use self::fill::{FillRequest, FillResponse, can_fill, fill};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
 pub use self::formats::{FormatFacts, FormatLine, FormatsResponse, RefusedLine, ToolLine, formats};
 pub use self::graph::{
@@ -86,7 +88,9 @@ pub use self::models::{
     use_model,
 };
 pub use self::money::RunUsd;
-pub use self::original::{KeptOriginals, OriginalResponse, local_files, original};
+pub use self::original::{
+    KeptOriginals, OriginalResponse, local_files, original, original_named,
+};
 pub use self::page::{WIDTHS, page};
 pub use self::parse::{ParseRequest, parse};
 pub use self::progress::{OnProgress, Progress};

@@ -148,7 +148,7 @@ impl LocalEmbedder {
             }
         };
         let name = weights.name.clone();
-        Ok(Self { loaded: Arc::new(Loaded { name, tokens, model }), gathered: Gathered::default() })
+        Ok(Self { loaded: Arc::new(Loaded { name, tokens, model }), gathered: Gathered::new() })
     }
 
     /// Numbers per vector: 384 for all-MiniLM-L6-v2.

@@ -2,6 +2,7 @@
 
 mod background;
 pub(crate) mod chat;
+mod cited;
 mod contract;
 mod cut;
 pub(crate) mod dify;
@@ -11,6 +12,8 @@ pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
 pub(crate) mod rerank;
+pub(crate) mod responses_api;
 pub(crate) mod schemas;
+mod structured;
 pub(crate) mod vectors;
 mod words;

@@ -331,7 +331,11 @@ impl Jobs {
 /// The job store of a base; the base is created if there is none.
 async fn made(session: &Session) -> Result<Arc<dyn JobStore>, Problem> {
     let store = pikerag_engine::jobs(session, CreateBase::Yes).await?;
-    store.ok_or_else(|| Problem::new(503, "no-base", Fault::Server))
+    store.ok_or_else(|| {
+        Problem::new(503, "no-base", Fault::Server)
+            .saying("the base was not created")
+            .hint("try again in a moment")
+    })
 }
 
 /// The job store of a base; `None` if there is no base.

@@ -1,5 +1,7 @@
 //! Counts requests, runs, jobs and the cost of models for Prometheus.
 
+mod exposition;
+
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,6 +17,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
+
+pub(crate) use self::exposition::Exposition;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Request {
@@ -237,7 +241,7 @@ impl Metrics {
         }
     }
 
-    /// All counters in Prometheus' text format.
+    /// All counters as OpenMetrics text; [`Exposition::of`] gives them in another format.
     pub(crate) fn text(&self) -> Option<String> {
         let mut text = String::new();
         encode(&mut text, &self.registry).ok()?;

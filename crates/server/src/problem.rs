@@ -269,11 +269,10 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         "only-part" => (403, Fault::Caller),
         "over-budget" => (402, Fault::Caller),
         "key-ended" => (401, Fault::Caller),
-        "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "run-diverged"
-        | "prompt-missing" | "no-embedder" | "no-reranker" | "tag-class-exists"
-        | "no-tag-classes" | "base-exists" | "file-exists" | "bad-parameter" => {
-            (409, Fault::Caller)
-        }
+        "misfit" | "nothing-admitted" | "run-not-answered" | "unclear-run" | "unclear-file"
+        | "run-diverged" | "prompt-missing" | "no-embedder" | "no-reranker"
+        | "tag-class-exists" | "no-tag-classes" | "base-exists" | "file-exists"
+        | "bad-parameter" => (409, Fault::Caller),
         "no-model"
         | "no-log-probabilities"
         | "not-built"
@@ -316,6 +315,8 @@ fn hint(code: &str) -> Option<&'static str> {
             "GET …/tables lists the tables with their columns"
         }
         "no-such-run" => "GET …/runs lists the kept runs",
+        "no-such-file" => "GET …/files lists the files of the base; GET …/sent lists all uploads",
+        "unclear-file" => "send the absolute path of one of them",
         _ => return None,
     })
 }
@@ -387,7 +388,27 @@ mod extract;
 
 #[cfg(test)]
 mod tests {
-    use super::without_places;
+    use axum::body::to_bytes;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Each response with 503 has a problem as its body, and the time of the next attempt.
+    #[tokio::test]
+    async fn unavailable_responses_have_a_body_and_the_time_to_retry() {
+        let busy = Problem::new(503, "too-busy", Fault::Server).saying("too many requests");
+        for problem in [busy, EngineError::Cancelled.into()] {
+            let code = problem.code().to_owned();
+            let response = problem.into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{code}");
+            assert_eq!(response.headers()[header::RETRY_AFTER], "5", "{code}");
+            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+            let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!((body["code"].as_str(), body["status"].as_u64()), (Some(&*code), Some(503)));
+            assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{body}");
+        }
+    }
 
     #[test]
     fn addresses_and_absolute_paths_are_left_out() {

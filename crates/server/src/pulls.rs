@@ -154,7 +154,9 @@ async fn fetch(
     known: &'static OpenModel,
     state: &watch::Sender<ModelPull>,
 ) -> Result<(), LocalModelError> {
-    if !has_model_server(session) {
+    // The server was looked for when the download began.
+    let needs_server = state.borrow().step == PullStep::Server;
+    if needs_server {
         pull_server(session).await?;
         state.send_modify(|pull| pull.step = PullStep::File);
     }

@@ -22,7 +22,7 @@ use crate::api::{
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
-use crate::compat::{dify, mcp, ollama, openai, rerank, schemas, vectors};
+use crate::compat::{dify, mcp, ollama, openai, rerank, responses_api, schemas, vectors};
 use crate::document::complete;
 use crate::guard::{busy, guard, hardened};
 use crate::idempotency::once;
@@ -91,7 +91,12 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(ollama::vectors::embed))
         .routes(routes!(ollama::vectors::embeddings))
         .routes(routes!(rerank::rerank_v1))
-        .routes(routes!(rerank::rerank_v2));
+        .routes(routes!(rerank::rerank_v2))
+        .routes(routes!(responses_api::create))
+        .routes(routes!(responses_api::retrieve))
+        .routes(routes!(responses_api::delete))
+        .routes(routes!(responses_api::cancel))
+        .routes(routes!(responses_api::input_items));
     let write = OpenApiRouter::new()
         .routes(routes!(files::upload))
         .routes(routes!(sent::uploaded))

@@ -26,7 +26,9 @@ pub struct OracleReply {
 #[must_use]
 pub fn oracle(prompt: &str) -> OracleReply {
     let object = |kind, object: Value| OracleReply { kind, text: object.to_string() };
-    if prompt.contains("{\"questions\":") {
+    if prompt.contains("Fill in the fields of a form") {
+        object("fill", filled_form(prompt))
+    } else if prompt.contains("{\"questions\":") {
         object("atomize", json!({"questions": atoms(section(prompt, "Content"))}))
     } else if prompt.contains("\"sufficient\"") && prompt.contains("\"missing\"") {
         object("look", look(prompt))
@@ -256,6 +258,20 @@ fn answer(prompt: &str) -> Value {
             json!({"answer": last, "rationale": "The last word.", "citations": []})
         }
     }
+}
+
+/// A form with the answer in each field of text, and null in the others.
+fn filled_form(prompt: &str) -> Value {
+    let format = section(prompt, "Output format");
+    let schema = format.get(format.find('{').unwrap_or(0)..).unwrap_or_default();
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let answer = section(prompt, "Answer").lines().next().unwrap_or_default();
+    let mut form = serde_json::Map::new();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let is_text = field["type"] == "string";
+        form.insert(name.clone(), if is_text { json!(answer) } else { Value::Null });
+    }
+    Value::Object(form)
 }
 
 /// The facts on the path to the answer; then the answer, or the missing facts.

@@ -2,7 +2,7 @@
 import { type Schemas, call } from "../lib/api";
 import { type ProblemError, asProblem, isAbort, isNoBaseYet } from "../lib/problem";
 import { type Access, FULL, askAccess, isOfKey } from "./access";
-import { type Row, rowsOf, shownAs } from "./documents/rows";
+import { type Row, requestedAs, rowsOf, shownAs } from "./documents/rows";
 
 type Status = Schemas["StatusResponse"];
 
@@ -43,6 +43,11 @@ export class Holdings {
   /** The shown name of a file of the base, or of a document in it. */
   shownAs(place: string): string {
     return shownAs(place, this.byName);
+  }
+
+  /** The name of a file in requests: its path if an upload has the same name. */
+  requested(file: string): string {
+    return requestedAs(file, this.files);
   }
 
   /** Whether the base has a file with that name. */

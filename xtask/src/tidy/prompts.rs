@@ -17,7 +17,7 @@ const HEADER: &str = "\
 ";
 
 /// Files and folders with prompts that no replay asks with, each with the reason.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 15] = [
     ("crates/eval/", "evaluations"),
     ("crates/train/", "training data"),
     ("crates/indexing/", "indexing"),
@@ -31,6 +31,7 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("crates/extract/src/prompts/tag_pairs.md", "indexing"),
     ("crates/records/src/prompts/records.md", "indexing"),
     ("crates/records/src/prompts/schema.md", "`pikerag records propose`"),
+    ("crates/methods/src/prompts/fill.md", "it is asked after a run has ended"),
     ("crates/methods/src/prompts/standalone.md", "it is asked before a run begins"),
 ];
 

@@ -86,6 +86,7 @@ fn long_texts_are_refused_by_every_protocol() {
                 json!({"model": "pikerag", "messages": messages(text)}),
             ),
             ("/api/chat".to_owned(), json!({"model": "pikerag", "messages": messages(text)})),
+            ("/v1/responses".to_owned(), json!({"model": "pikerag", "input": text})),
             ("/retrieval".to_owned(), json!({"knowledge_id": "", "query": text})),
             ("/rerank".to_owned(), json!({"query": text, "documents": ["x"]})),
         ]
@@ -112,6 +113,8 @@ fn long_texts_are_refused_by_every_protocol() {
     for path in ["/v1/chat/completions", "/api/chat"] {
         assert_eq!(serving.post(path, "", &chat).status, 413, "{path}");
     }
+    let response = json!({"model": "pikerag", "input": chat["messages"]});
+    assert_eq!(serving.post("/v1/responses", "", &response).status, 413);
     for (tool, name) in [("ask", "question"), ("search", "query"), ("graph_neighbours", "of")] {
         let params = json!({"name": tool, "arguments": {name: long}});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
@@ -197,6 +200,12 @@ fn streams_count_as_requests_and_health_checks_always_pass() {
     let refused = serving.get(&format!("{BASE}/sources"), "");
     assert_eq!((refused.status, refused.json()["code"].as_str()), (503, Some("too-busy")));
     assert!(refused.head.to_lowercase().contains("retry-after"), "{refused:?}");
+    assert!(refused.head.contains("application/problem+json"), "{refused:?}");
+    // Routes of other protocols refuse in their own format.
+    let foreign = serving.get("/v1/models", "");
+    let kind = foreign.json()["error"]["type"].clone();
+    assert_eq!((foreign.status, kind), (503, json!("server_error")), "{foreign:?}");
+    assert!(foreign.head.to_lowercase().contains("retry-after"), "{foreign:?}");
     let audited = place.read("audit.jsonl");
     let is_refusal = |line: &str| line.contains("/sources") && line.contains("503");
     assert!(audited.lines().any(is_refusal), "{audited}");

@@ -70,6 +70,8 @@ mod methods;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod observed;
 #[cfg(test)]
 mod ollama;
@@ -93,6 +95,8 @@ mod replay;
 #[cfg(test)]
 mod rerank;
 #[cfg(test)]
+mod responses;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod schemas;
@@ -104,6 +108,8 @@ mod serve;
 mod serving;
 #[cfg(test)]
 mod shared_models;
+#[cfg(test)]
+mod structured;
 #[cfg(test)]
 mod stub_workload;
 #[cfg(test)]

@@ -182,7 +182,10 @@ fn the_embedder_and_the_reranker_are_served() {
     assert!(lines[0]["text"].is_string() && lines.as_array().unwrap().len() == 2, "{lines}");
     let wrong = serving.post("/rerank", "", &json!({"query": "a", "documents": ["a"], "top_k": 1}));
     assert_eq!(wrong.status, 400, "{wrong:?}");
-    let counted = serving.get("/metrics", "").text;
+    let metrics = |accept: &str| serving.request("GET", "/metrics", &[("Accept", accept)], b"");
+    let open = metrics("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.3");
+    assert!(open.head.contains("application/openmetrics-text; version=1.0.0"), "{}", open.head);
+    let counted = open.text;
     for line in [
         "pikerag_requests_total{method=\"POST\",route=\"/rerank\",status=\"200\"} 3",
         "pikerag_model_calls_total{role=\"rerank\",model=\"stub-rerank\"} 1",
@@ -201,6 +204,14 @@ fn the_embedder_and_the_reranker_are_served() {
     for counter in counters {
         assert!(counted.contains(&format!("# TYPE {counter} ")), "{counter}: {counted}");
     }
+    // Prometheus' own text is the default.
+    for plain in [serving.get("/metrics", ""), metrics("*/*"), metrics("text/plain")] {
+        assert!(plain.head.contains("text/plain; version=0.0.4"), "{}", plain.head);
+        assert!(plain.text.contains("# TYPE pikerag_requests_total counter\n"), "{}", plain.text);
+        assert!(!plain.text.contains("# EOF"), "{}", plain.text);
+    }
+    let refused = metrics("application/json");
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (406, Some("not-acceptable")));
     let key = place.key("ada", &["--opens", "default"]);
     assert_eq!(serving.get("/metrics", &key).status, 403);
 }

@@ -65,6 +65,7 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
         "show" | "pull" if !path.starts_with("/api/v1") => json!({"model": "pikerag"}),
         "embed" => json!({"model": "pikerag", "input": "crane"}),
         "retrieval" => json!({"knowledge_id": "", "query": "crane"}),
+        "responses" => json!({"model": "pikerag", "input": "Who built the crane?"}),
         "sql" => json!({"statement": "SELECT 1"}),
         "fork" => json!({"at": 1, "change": {"text": "x"}}),
         "tag-pairs" => json!({"colloquial": "crane", "professional": "hoist"}),
@@ -160,9 +161,18 @@ fn every_route_requires_a_key_of_its_scope() {
         }
         let reply = send(Some(&elsewhere));
         let is_of_base = path.contains("{base}")
-            || ["completions", "chat", "generate", "embed", "api/show", "api/pull", "retrieval"]
-                .iter()
-                .any(|end| path.ends_with(end));
+            || [
+                "completions",
+                "chat",
+                "generate",
+                "embed",
+                "api/show",
+                "api/pull",
+                "retrieval",
+                "responses",
+            ]
+            .iter()
+            .any(|end| path.ends_with(end));
         if is_of_base {
             assert_eq!(reply.status, 404, "{}", describe(&reply));
         }
@@ -227,6 +237,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
         for path in [
             "/api/v1/bases/default/ask",
             "/v1/chat/completions",
+            "/v1/responses",
             "/api/chat",
             "/api/generate",
             "/api/v1/bases/default/search",
@@ -237,6 +248,7 @@ fn a_key_with_a_filter_never_sees_beyond_it() {
                 "/v1/chat/completions" | "/api/chat" => {
                     json!({"model": "pikerag", "messages": conversation})
                 }
+                "/v1/responses" => json!({"model": "pikerag", "input": question}),
                 "/api/generate" => json!({"model": "pikerag", "prompt": question}),
                 "/retrieval" => json!({"query": question}),
                 path if path.ends_with("search") => json!({"query": question, "k": 100}),
@@ -408,7 +420,7 @@ fn a_client_that_disconnects_stops_its_run() {
     place.write_workload();
     place.run_to(0, &["--base", "base", "index", "corpus.jsonl"]);
     let serving = place.serve(&[]);
-    for path in ["/api/v1/bases/default/ask", "/v1/chat/completions"] {
+    for path in ["/api/v1/bases/default/ask", "/v1/chat/completions", "/v1/responses"] {
         let asked = place.read("questions.jsonl");
         let asked: Value = serde_json::from_str(asked.lines().next().unwrap()).unwrap();
         let asked = asked["question"].as_str().unwrap().to_owned();
@@ -416,6 +428,9 @@ fn a_client_that_disconnects_stops_its_run() {
         let body = match path {
             "/v1/chat/completions" => {
                 json!({"model": "pikerag/kar3", "stream": true, "messages": messages}).to_string()
+            }
+            "/v1/responses" => {
+                json!({"model": "pikerag/kar3", "stream": true, "input": asked}).to_string()
             }
             _ => json!({"question": asked, "method": "kar3"}).to_string(),
         };

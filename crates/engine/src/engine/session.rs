@@ -176,7 +176,8 @@ impl Session {
         base: &Base,
         filter: &Filter,
     ) -> Result<Arc<dyn KnowledgeBase>> {
-        let snapshot = base.snapshot(self.visible(), filter).await?;
+        let admitted = self.with_upload_names(base, filter).await?;
+        let snapshot = base.snapshot(self.visible(), &admitted).await?;
         if !filter.is_empty() && snapshot.state().await?.chunks == 0 {
             return Err(EngineError::NothingAdmitted { filter: filter.clone() });
         }

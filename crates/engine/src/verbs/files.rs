@@ -109,3 +109,39 @@ pub async fn files(session: &Session) -> Result<FilesResponse> {
     }
     Ok(FilesResponse { root: names.root().to_owned(), files })
 }
+
+/// A file of the base that a program named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedFile {
+    /// The name that the base uses.
+    pub name: String,
+    /// The place where it is or was.
+    pub path: PathBuf,
+}
+
+/// The files that a program names, in the given order: by the names or URIs that the base uses, by
+/// the names of their uploads, or by their absolute paths. The working folder has no effect.
+///
+/// # Errors
+/// [`crate::EngineError::NotFound`]; [`crate::EngineError::UnclearFile`] if an upload has the name
+/// of another file. There is no base, or the caller sees only a part of it.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for file in pikerag_engine::named_files(session, &["act.pdf"]).await? {
+///     println!("{} is {}", file.name, file.path.display());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn named_files(session: &Session, called: &[&str]) -> Result<Vec<NamedFile>> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let uploads = Uploads::beside(session.folder());
+    let named = called.iter().map(|name| {
+        let file = names.file_called(&uploads, name)?;
+        Ok(NamedFile { name: file.path.clone(), path: names.place(&file.path) })
+    });
+    named.collect()
+}

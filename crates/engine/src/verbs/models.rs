@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::{OnProgress, Progress};
 use crate::engine::Session;
 use crate::local_error::LocalModelError;
-use crate::local_models::{LocalServer, find_model, find_program, free_memory};
+use crate::local_models::{LocalServer, find_program, free_memory, is_model_here};
 use crate::sandbox::{download, find_python, install_server};
 use crate::settings::{
     Environment, LocalSettings, TEMPLATE, overriding_variable, trust, with_chat,
@@ -336,11 +336,7 @@ pub fn use_model(
     request: &UseRequest<'_>,
 ) -> Result<UseResponse, LocalModelError> {
     let UseRequest { name, path, environment } = *request;
-    let is_here = match find_model(&session.settings().local, name) {
-        Ok(_) => true,
-        Err(LocalModelError::NotHere { .. }) => false,
-        Err(error) => return Err(error),
-    };
+    let is_here = is_model_here(&session.settings().local, name)?;
     let model = format!("{LOCAL}{name}");
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,

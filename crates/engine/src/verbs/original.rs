@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::uri::file_path;
-use pikerag_knowledge::{CorpusWriter, Which};
+use pikerag_knowledge::{CorpusWriter, FileRecord, Which, file_part};
 use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -36,7 +36,8 @@ pub struct KeptOriginals {
     pub too_large: Vec<String>,
 }
 
-/// The bytes of a file of the base, as they were when it was indexed.
+/// The bytes of a file of the base, as they were when it was indexed. The path is relative to the
+/// working folder; [`original_named`] takes names.
 ///
 /// # Errors
 /// [`EngineError::NotFound`].
@@ -57,9 +58,43 @@ pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse
     let Some(file) = base.files(Which::Of(&[name.as_str()])).await?.pop() else {
         return Err(EngineError::NotFound { what: Missing::File, name });
     };
-    match base.original(&file.hash).await? {
-        Some(bytes) => Ok(OriginalResponse { file: file.path, hash: file.hash, bytes }),
-        None => Err(EngineError::NotFound { what: Missing::Original, name }),
+    stored(&base, file).await
+}
+
+/// The same bytes of a file that a program names: by the URI of a document in it, by the name that
+/// the base uses, by the name of its upload, or by its absolute path. The working folder has no
+/// effect.
+///
+/// # Errors
+/// [`EngineError::NotFound`]; [`EngineError::UnclearFile`] if an upload has the name of another
+/// file.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let original = pikerag_engine::original_named(session, "handbook/sensor.pdf").await?;
+/// std::fs::write("sensor.pdf", &original.bytes)?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn original_named(session: &Session, name: &str) -> Result<OriginalResponse> {
+    let base = session.base().await?;
+    let names = session.names(&base).await?;
+    let uploads = Uploads::beside(session.folder());
+    let whole = file_part(name);
+    let file = match names.file_called(&uploads, name) {
+        // The URI of a document inside a file.
+        Err(EngineError::NotFound { .. }) if whole != name => names.file_called(&uploads, whole)?,
+        found => found?,
+    };
+    stored(&base, file.clone()).await
+}
+
+async fn stored(base: &Base, file: FileRecord) -> Result<OriginalResponse> {
+    let FileRecord { path, hash, .. } = file;
+    match base.original(&hash).await? {
+        Some(bytes) => Ok(OriginalResponse { file: path, hash, bytes }),
+        None => Err(EngineError::NotFound { what: Missing::Original, name: path }),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Searches chunks, each with the parts of its score (`search`).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger};
+use pikerag_knowledge::{
+    AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger, SourceId, Which,
+};
 use pikerag_methods::Ports;
 use pikerag_models::QueryMemo;
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, atoms, similarities};
@@ -15,6 +17,7 @@ use crate::engine::{SearchLedger, Session};
 use crate::error::{EngineError, Needed, NoWords, Result};
 use crate::notice::Notice;
 use crate::settings::Reranks;
+use crate::uploads::FOLDER_ENDING;
 
 /// The default number of hits.
 const HITS: usize = 8;
@@ -81,6 +84,10 @@ pub struct SearchHit {
     pub atom: Option<String>,
     /// The whole chunk, with its source, headings, page and span.
     pub chunk: Chunk,
+    /// The metadata of its document; empty if it has none.
+    pub metadata: BTreeMap<String, String>,
+    /// The name under which the document's file was uploaded; none for a file from this machine.
+    pub sent_as: Option<String>,
 }
 
 /// Finds chunks.
@@ -140,13 +147,26 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
     };
     let (hits, mut atoms, ids, similar) = session.unless_cancelled(finding).await?;
     let chunks = ports.base.chunks(&ids).await?;
+    let sources: BTreeSet<SourceId> = chunks.iter().map(|chunk| chunk.source).collect();
+    let sources: Vec<SourceId> = sources.into_iter().collect();
+    let sources = ports.base.sources(Which::Of(&sources)).await?;
+    let metadata: HashMap<SourceId, BTreeMap<String, String>> =
+        sources.into_iter().map(|source| (source.id, source.metadata)).collect();
+    // Most searches find no upload, and need not read the root.
+    let may_be_uploaded = |chunk: &Chunk| chunk.uri.contains(FOLDER_ENDING);
+    let uploads = match chunks.iter().any(may_be_uploaded) {
+        true => session.upload_names(&base).await?,
+        false => None,
+    };
     let chunks: HashMap<ChunkId, Chunk> =
         chunks.into_iter().map(|chunk| (chunk.id, chunk)).collect();
     atoms.resize(hits.len(), None);
     let hits = hits.into_iter().zip(atoms).zip(similar.values);
     let hits = hits.filter_map(|((Hit { chunk, score, parts }, atom), similarity)| {
         let chunk = chunks.get(&chunk)?.clone();
-        Some(SearchHit { score, similarity, parts, atom, chunk })
+        let metadata = metadata.get(&chunk.source).cloned().unwrap_or_default();
+        let sent_as = uploads.as_ref().and_then(|uploads| uploads.of_document(&chunk.uri));
+        Some(SearchHit { score, similarity, parts, atom, chunk, metadata, sent_as })
     });
     Ok(SearchResponse { hits: hits.collect(), similarity_by: similar.by, notices })
 }

@@ -7,8 +7,7 @@ use std::path::Path;
 
 use crate::change_error::ChangeChatError;
 use crate::engine::Session;
-use crate::local_error::LocalModelError;
-use crate::local_models::find_model;
+use crate::local_models::is_model_here;
 use crate::settings::{
     ChangeableFile, ChatChoice, ChatSettings, Environment, Settings, SettingsError, chat_of,
     overriding_variable, trust,
@@ -112,11 +111,7 @@ pub(super) fn prepare(
     }
     let is_here = match choice.local_name() {
         None => true,
-        Some(name) => match find_model(&session.settings().local, name) {
-            Ok(_) => true,
-            Err(LocalModelError::NotHere { .. }) => false,
-            Err(error) => return Err(error.into()),
-        },
+        Some(name) => is_model_here(&session.settings().local, name)?,
     };
     let file = ChangeableFile::read(path, is_named, environment)?;
     let settings = file.settings_of_old_address(choice);

@@ -58,6 +58,9 @@ impl InWords for EngineError {
                 format!("{} 的第 {line} 行不是{}：{source}", path.display(), questions(*of))
             }
             Self::UnclearRun { name } => format!("有多个运行以 `{name}` 开头"),
+            Self::UnclearFile { name, files } => {
+                format!("有多个文件名为 `{name}`：{}", files.join("、"))
+            }
             Self::RunNotAnswered { run, state } => {
                 format!("运行 {run} 的状态是{}，没有回答", state_of(*state))
             }

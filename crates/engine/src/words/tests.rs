@@ -136,6 +136,7 @@ fn errors() -> Vec<EngineError> {
         EngineError::NoWeights { of: WeightsOf::Embedder, reason: named() },
         EngineError::NoWeights { of: WeightsOf::Reranker(path()), reason: named() },
         EngineError::UnclearRun { name: named() },
+        EngineError::UnclearFile { name: named(), files: vec![named()] },
         EngineError::PromptMissing { run: run(), prompt: named() },
         EngineError::NoDecision { run: run(), seq: 1, decisions: vec![2] },
         EngineError::Parameter(BadParameter::Unknown {

@@ -16,13 +16,12 @@ use pikerag_engine::knowledge::{JobKind, error_chain};
 use pikerag_engine::settings::FileChoice;
 use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
 use pikerag_engine::{
-    DeletePreview, DeleteRequest, DeleteResponse, EstimateRequest, EstimateResponse, Session,
-    UnpackResponse,
+    DeletePreview, DeleteRequest, DeleteResponse, EngineError, EstimateRequest, EstimateResponse,
+    Missing, NamedFile, Session, UnpackResponse,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::forgetting::overwrite_later;
 use crate::jobs::{Job, Work};
@@ -206,12 +205,12 @@ pub(super) fn uploads_of(session: &Session) -> Uploads {
     Uploads::beside(session.folder())
 }
 
-/// The upload to use.
+/// The file to use.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichUpload {
-    /// The name that it was uploaded under.
-    pub(super) file: String,
+    /// The name or URI that the base uses, the name of the upload, or the absolute path.
+    file: String,
 }
 
 /// The files to index.
@@ -220,8 +219,8 @@ pub(crate) struct WhichUpload {
 pub(crate) struct IndexBody {
     /// Uploaded files by name; all pending uploads, if neither this nor `known` names any.
     files: Vec<String>,
-    /// Files of the base by the names that the base uses, including files on the server's disk that
-    /// were not uploaded.
+    /// Files of the base, including files on the server's disk that were not uploaded: by the names
+    /// or URIs that the base uses, the names of uploads, or absolute paths.
     known: Vec<String>,
     /// Whether to ask models again about passages that they refused before.
     retry_refused: bool,
@@ -262,16 +261,32 @@ async fn places(
     }
     let mut paths = Vec::new();
     for file in files {
-        paths.push(uploads.place(file)?);
+        paths.push(place_to_read(session, &uploads, file).await?);
     }
     if !known.is_empty() {
-        let held = pikerag_engine::files(session).await?.files;
-        for name in known {
-            let file = held.iter().find(|file| file.name == *name);
-            paths.push(file.ok_or_else(|| no_such("file", name))?.path.clone());
-        }
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known = pikerag_engine::named_files(session, &known).await?;
+        paths.extend(known.into_iter().map(|file| file.path));
     }
     Ok(paths)
+}
+
+/// The place of an upload, or of a file of the base if no upload has this name.
+async fn place_to_read(
+    session: &Session,
+    uploads: &Uploads,
+    file: &str,
+) -> Result<PathBuf, Problem> {
+    let place = uploads.place(file);
+    if place.as_ref().is_ok_and(|place| place.is_file()) {
+        return Ok(place?);
+    }
+    match named(session, file).await {
+        Ok(file) => Ok(file.path),
+        Err(error @ EngineError::UnclearFile { .. }) => Err(error.into()),
+        // The job reports that the file is missing.
+        Err(_) => Ok(place?),
+    }
 }
 
 /// What indexing the pending uploads would cost. No model is called.
@@ -295,27 +310,26 @@ pub(crate) async fn estimate(
 
 /// What deleting or forgetting a file would remove. Nothing is changed.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/deletion", operation_id = "previewDeletion", tag = "files", params(("base" = String, Path), WhichUpload),
-    responses((status = 200, body = DeletePreview), (status = 404, body = Problem)))]
+    responses((status = 200, body = DeletePreview), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn deletion(
     Whole(session): Whole,
     Query(WhichUpload { file }): Query<WhichUpload>,
 ) -> Result<Json<DeletePreview>, Problem> {
-    let place = place_of(&session, &file).await?;
-    Ok(Json(pikerag_engine::delete_preview(&session, &[place]).await?))
+    let file = named(&session, &file).await?;
+    Ok(Json(pikerag_engine::delete_preview(&session, &[file.path]).await?))
 }
 
-/// The path of a file of the base.
-async fn place_of(session: &Session, file: &str) -> Result<PathBuf, Problem> {
-    let files = pikerag_engine::files(session).await?.files;
-    let known = files.into_iter().find(|known| known.name == file);
-    Ok(known.ok_or_else(|| no_such("file", file))?.path)
+/// The file of the base that a request names.
+async fn named(session: &Session, file: &str) -> Result<NamedFile, EngineError> {
+    let mut found = pikerag_engine::named_files(session, &[file]).await?;
+    found.pop().ok_or_else(|| EngineError::NotFound { what: Missing::File, name: file.to_owned() })
 }
 
 /// The file to delete, and how.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Going {
-    /// The name that the base uses.
+    /// The name or URI that the base uses, the name of the upload, or the absolute path.
     file: String,
     /// Forget it: no byte of it is left in the base, including runs that contain its text. Needs a
     /// key of scope `admin`.
@@ -334,7 +348,7 @@ pub(crate) struct Deleted {
 
 /// Deletes a file with everything that was derived from it.
 #[utoipa::path(delete, path = "/api/v1/bases/{base}/files", operation_id = "deleteFile", tag = "files", params(("base" = String, Path), Going),
-    responses((status = 200, body = Deleted), (status = 404, body = Problem)))]
+    responses((status = 200, body = Deleted), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -346,9 +360,9 @@ pub(crate) async fn delete(
             .saying("forgetting a file needs a key of scope `admin`"));
     }
     let session = app.whole_base(&caller, &base)?;
-    let place = place_of(&session, &file).await?;
+    let NamedFile { name, path: place } = named(&session, &file).await?;
     // After this, no earlier job restores the file, and no job is working on it.
-    let _held = app.jobs.withdraw(&app.host(), &base, &session, &[file], forget).await?;
+    let _held = app.jobs.withdraw(&app.host(), &base, &session, &[name], forget).await?;
     // Remove the uploads before the base's copy: otherwise the next job would restore the file, and
     // after a failure the file could no longer be named.
     let uploads = uploads_of(&session);

@@ -83,19 +83,20 @@ pub(crate) fn no_such(what: &str, id: &str) -> Problem {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct WhichFile {
-    /// The name that the base uses.
+    /// The URI of a document, the name that the base uses, the name of the upload, or the absolute
+    /// path.
     file: String,
 }
 
 /// The bytes of a file as they were when it was indexed.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/original", operation_id = "downloadOriginal", tag = "look",
     params(("base" = String, Path), WhichFile),
-    responses((status = 200, body = Vec<u8>), (status = 404, body = Problem)))]
+    responses((status = 200, body = Vec<u8>), (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub(crate) async fn original(
     Seen(session): Seen,
     Query(WhichFile { file }): Query<WhichFile>,
 ) -> Result<Response, Problem> {
-    let original = pikerag_engine::original(&session, std::path::Path::new(&file)).await?;
+    let original = pikerag_engine::original_named(&session, &file).await?;
     let mut response = Bytes::from(original.bytes).into_response();
     // The browser downloads the file whatever its type is, and runs nothing in it.
     let headers = response.headers_mut();

@@ -45,6 +45,12 @@ pub(crate) struct Found {
     pub(crate) url: String,
     /// The passage with its source, headings, page, span and rectangles.
     pub(crate) chunk: Chunk,
+    /// The metadata of its document; empty if it has none.
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// The name under which the document's file was uploaded; none for a file from the server's
+    /// disk.
+    #[schema(required)]
+    sent_as: Option<String>,
 }
 
 /// Searches for passages.
@@ -91,6 +97,8 @@ pub(crate) async fn found(
         parts: hit.parts,
         atom: hit.atom,
         chunk: hit.chunk,
+        metadata: hit.metadata,
+        sent_as: hit.sent_as,
     });
     Ok(SearchFound {
         hits: hits.collect(),

@@ -88,9 +88,7 @@ pub(crate) async fn discard(
             Some(sent) if sent.in_base => {
                 return Err(Problem::new(409, "in-base", Fault::Caller)
                     .saying(format!("`{file}` is in the base"))
-                    .hint(
-                        "delete it with `DELETE …/files?file=NAME`, by the name that the base uses",
-                    ));
+                    .hint("delete it with `DELETE …/files?file=NAME`"));
             }
             Some(_) => {}
         }

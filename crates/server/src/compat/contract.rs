@@ -94,7 +94,9 @@ pub(super) fn check(others: &BTreeMap<String, Value>) -> Result<(), Problem> {
 fn check_value(name: &str, value: &Value) -> Result<(), Problem> {
     let (asks_for_nothing, hint) = match name {
         "tool_choice" | "function_call" => {
-            (is_free_choice(value), "no tool is called: leave it out, or send `auto` or `none`")
+            let hint =
+                "send `auto`, `none`, or one function, whose arguments are filled from the answer";
+            (is_free_choice(value), hint)
         }
         "n" => (value.as_u64() == Some(1), "each request gets one answer: leave it out, or send 1"),
         "stop" => (is_empty(value), "an answer ends by itself: leave it out"),
@@ -109,7 +111,7 @@ fn check_value(name: &str, value: &Value) -> Result<(), Problem> {
         "web_search_options" => (false, "answers come from the base alone: leave it out"),
         "response_format" => (
             value.get("type") == Some(&json!("text")),
-            "answers are text: leave it out, or send the type `text`",
+            "send the type `text`, `json_object` or `json_schema`",
         ),
         _ => return Err(unknown(name)),
     };

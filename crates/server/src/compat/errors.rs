@@ -134,6 +134,7 @@ fn openai_code(code: &str) -> &str {
         "over-budget" => "insufficient_quota",
         "no-such-model" | "no-such-base" | "no-such-method" => "model_not_found",
         "question-too-long" => "context_length_exceeded",
+        "schema-not-filled" => "schema_not_filled",
         "unknown-field" => "unknown_parameter",
         "unsupported-value" => "unsupported_value",
         own => own,

@@ -8,25 +8,28 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
-use pikerag_engine::AskRequest;
-use pikerag_engine::knowledge::{Answer, Citation, Filter, Level, Spent, TaskClass};
+use pikerag_engine::knowledge::{Filter, Level, RunRecord, Spent, TaskClass};
 use pikerag_engine::narrate::Language;
+use pikerag_engine::{AskRequest, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::chat::{Asked, Message, Served, asked_with, models as model_names, served, shown};
+use super::cited::{Place, annotations, source};
 use super::contract;
 use super::cut::cut;
 use super::errors::Shape;
 use super::events::{event, for_parsers, only_parsers};
+use super::structured;
 use super::words::{DraftWords, line};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Drafts, Happened, Underway, Wanted, answered, broken};
 
-/// The request that a chat program sends. Any other field is accepted if it asks for nothing or
-/// cannot change a checked answer, such as `temperature`; else it is refused by its name.
+/// The request that a chat program sends. `response_format`, and a function that `tool_choice`
+/// demands, are filled from the checked answer. Any other field is accepted if it asks for nothing
+/// or cannot change a checked answer, such as `temperature`; else it is refused by its name.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatBody {
     /// `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base.
@@ -75,13 +78,20 @@ pub(crate) async fn chat(
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<ChatBody>,
 ) -> Result<Response, Problem> {
-    contract::check(&body.others)?;
+    let mut others = body.others;
+    let object = structured::Wanted::take(&mut others)?;
+    contract::check(&others)?;
     contract::check_parts(&body.messages)?;
     let most_tokens = contract::fewest_tokens(&[
         ("max_tokens", &body.max_tokens),
         ("max_completion_tokens", &body.max_completion_tokens),
     ])?;
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
+    let (object, messages) = structured::read(object, body.messages)?;
+    if let Some(object) = &object {
+        object.check(&session)?;
+    }
+    let form = object.map(|object| (object, session.clone()));
     let streams = body.stream.unwrap_or(false);
     let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000, most_tokens };
     let wanted = AskRequest {
@@ -91,7 +101,7 @@ pub(crate) async fn chat(
         level: body.level,
         ..AskRequest::default()
     };
-    let asked = asked_with(&app, (&caller, &session), wanted, &body.messages).await?;
+    let asked = asked_with(&app, (&caller, &session), wanted, &messages).await?;
     let (request, place) = match asked {
         Asked::Question(request, place) => (request, place),
         Asked::Background(reply) if streams => {
@@ -114,37 +124,31 @@ pub(crate) async fn chat(
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
     if streams {
         let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
-        let events = streamed(app, base, head, (with_usage, language), underway);
+        let events = streamed(app, base, (head, form), (with_usage, language), underway);
         return Ok(for_parsers(events.into_response()));
     }
     let came = answered(*underway.end().await?, language)?;
-    let Some(answer) = &came.run.answer else { return Err(broken()) };
-    let Written { content, places, finish } = head.written(answer);
-    let message = json!({
-        "role": "assistant", "content": content, "refusal": null,
-        "annotations": annotations(&app, &base, &places),
-    });
-    let whole = head.whole(&came.run.id.to_string(), &message, finish, &came.run.cost.spent);
-    Ok(Json(whole).into_response())
+    let Written { mut message, places, finish, spent, .. } =
+        head.written(form.as_ref(), &came.run).await?;
+    if let Some(fields) = message.as_object_mut() {
+        fields.insert("annotations".to_owned(), json!(annotations(&app, &base, &places)));
+    }
+    Ok(Json(head.whole(&came.run.id.to_string(), &message, finish, &spent)).into_response())
 }
+
+/// The object to fill in place of a text, and the session that pays for it.
+type Form = (structured::Wanted, Session);
 
 /// An answer as this protocol shows it.
 struct Written {
-    content: String,
-    places: Vec<(Citation, usize, usize)>,
-    /// Why it ends: `stop`, or `length` if it was cut.
+    message: Value,
+    /// The same for a stream, without the role.
+    delta: Value,
+    places: Vec<Place>,
+    /// Why it ends: `stop`, `tool_calls`, or `length` if it was cut.
     finish: &'static str,
-}
-
-/// The citations as links, with the positions of their numbers in the content, in characters.
-fn annotations(app: &App, base: &str, places: &[(Citation, usize, usize)]) -> Vec<Value> {
-    let annotation = |(citation, begins, ends): &(Citation, usize, usize)| {
-        json!({"type": "url_citation", "url_citation": {
-            "url": app.permalink(base, citation.chunk), "title": citation.title,
-            "start_index": begins, "end_index": ends,
-        }})
-    };
-    places.iter().map(annotation).collect()
+    /// The run's calls, and those that filled an object.
+    spent: Spent,
 }
 
 /// The fields that every part of one reply repeats.
@@ -157,12 +161,25 @@ struct Head {
 }
 
 impl Head {
-    fn written(&self, answer: &Answer) -> Written {
-        let whole = shown(answer);
+    /// The answer of a run as a text, or as the object that was asked for. An object is not cut.
+    async fn written(&self, form: Option<&Form>, run: &RunRecord) -> Result<Written, Problem> {
+        let Some(answer) = &run.answer else { return Err(broken()) };
+        let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        if let Some((object, session)) = form {
+            let filled = object.filled(session, &run.question.text, answer).await?;
+            spent.merge(&filled.spent);
+            let id = run.id.to_string();
+            let (message, delta) = (filled.message(&id), filled.delta(&id));
+            let place = |(citation, ..): Place| (citation, 0, filled.length());
+            let places = whole.1.into_iter().map(place).collect();
+            return Ok(Written { message, delta, places, finish: filled.finish(), spent });
+        }
         let cut = self.most_tokens.and_then(|most| cut(&whole, most));
         let finish = if cut.is_some() { "length" } else { "stop" };
         let (content, places) = cut.unwrap_or(whole);
-        Written { content, places, finish }
+        let message = json!({"role": "assistant", "content": content, "refusal": null});
+        let delta = json!({ "content": content });
+        Ok(Written { message, delta, places, finish, spent })
     }
 
     fn whole(&self, id: &str, message: &Value, finish: &str, spent: &Spent) -> Value {
@@ -203,27 +220,10 @@ fn usage(spent: &Spent) -> Value {
     })
 }
 
-/// A citation as Open WebUI reads it: `page` counts from zero. `[n]` opens the n-th source by
-/// distinct `metadata.source`. An address there would replace the title and be sent to icon
-/// services, so it holds a name that is unique to this citation. The distance is 0 because the
-/// quote is verbatim.
-fn source(app: &App, base: &str, number: usize, citation: &Citation) -> Value {
-    let url = app.permalink(base, citation.chunk);
-    let own = format!("{base}/{}#{number}", citation.chunk);
-    let mut metadata = json!({"source": own, "name": citation.title, "uri": citation.uri});
-    if let (Some(page), Some(fields)) = (citation.page, metadata.as_object_mut()) {
-        fields.insert("page".to_owned(), json!(page.saturating_sub(1)));
-    }
-    json!({"type": "source", "data": {
-        "source": {"name": citation.title, "url": url}, "document": [citation.quote],
-        "metadata": [metadata], "distances": [1.0],
-    }})
-}
-
 fn streamed(
     app: App,
     base: String,
-    head: Head,
+    (head, form): (Head, Option<Form>),
     (with_usage, language): (bool, Language),
     underway: Underway,
 ) -> SseResponse<impl futures::Stream<Item = Result<Sse, Infallible>>> {
@@ -231,6 +231,7 @@ fn streamed(
         app,
         base,
         head,
+        form,
         with_usage,
         language,
         id: "run".to_owned(),
@@ -249,6 +250,7 @@ struct Streaming {
     app: App,
     base: String,
     head: Head,
+    form: Option<Form>,
     with_usage: bool,
     language: Language,
     id: String,
@@ -286,7 +288,11 @@ impl Streaming {
                 }
                 Some(Happened::Ended(came)) => {
                     self.underway = None;
-                    self.last(came.and_then(|came| answered(*came, self.language)))
+                    let written = match came.and_then(|came| answered(*came, self.language)) {
+                        Ok(came) => self.head.written(self.form.as_ref(), &came.run).await,
+                        Err(problem) => Err(problem),
+                    };
+                    self.last(written)
                 }
                 None => {
                     self.underway = None;
@@ -306,21 +312,20 @@ impl Streaming {
     }
 
     /// The last events of a stream.
-    fn last(&self, came: Result<pikerag_engine::AskResponse, Problem>) -> Vec<Sse> {
-        let mut events = match came.map(|came| (came.run.answer.clone(), came)) {
-            Ok((Some(answer), came)) => self.answer(&answer, &came.run.cost.spent),
-            Ok((None, _)) => vec![event(&Shape::OpenAi.error(&broken()))],
+    fn last(&self, written: Result<Written, Problem>) -> Vec<Sse> {
+        let mut events = match written {
+            Ok(written) => self.answer(&written),
             Err(problem) => vec![event(&Shape::OpenAi.error(&problem))],
         };
         events.push(Sse::default().data("[DONE]"));
         events
     }
 
-    fn answer(&self, answer: &Answer, spent: &Spent) -> Vec<Sse> {
-        let Written { content, places, finish } = self.head.written(answer);
+    fn answer(&self, written: &Written) -> Vec<Sse> {
+        let Written { places, finish, spent, .. } = written;
         let delta = |delta: &Value| self.head.delta(&self.id, delta);
         let mut events: Vec<Sse> = Vec::new();
-        for (number, (citation, ..)) in (1..).zip(&places) {
+        for (number, (citation, ..)) in (1..).zip(places) {
             // On a chunk with choices, which strict clients accept.
             let mut chunk = delta(&json!({}));
             if let Some(fields) = chunk.as_object_mut() {
@@ -329,8 +334,8 @@ impl Streaming {
             }
             events.push(event(&chunk));
         }
-        events.push(event(&delta(&json!({ "content": content }))));
-        let annotations = annotations(&self.app, &self.base, &places);
+        events.push(event(&delta(&written.delta)));
+        let annotations = annotations(&self.app, &self.base, places);
         if !annotations.is_empty() {
             events.push(only_parsers(&delta(&json!({ "annotations": annotations }))));
         }

@@ -1,7 +1,7 @@
 // Tests that documents and files are joined, found and sorted.
 import { expect, test } from "vitest";
 
-import { type FileLine, type Source, listed, rowsOf, shownAs, typeName } from "./rows";
+import { type FileLine, type Source, listed, requestedAs, rowsOf, shownAs, typeName } from "./rows";
 
 const source = (uri: string, title = uri, media_type = "text/markdown"): Source => ({ id: uri, uri, title, media_type, hash: "", language: null, metadata: {} });
 const file = (name: string, chunks = 1, documents = 1, on_disk: FileLine["on_disk"] = "there"): FileLine => ({ name, path: `/x/${name}`, chunks, documents, on_disk, hash: "", same_as: [], sent_as: null });
@@ -39,6 +39,12 @@ test("an uploaded file is shown by the name of its upload", () => {
   const rows = rowsOf([source("base.uploads/a%23b.jsonl#3")], files);
   expect(rows.map((row) => row.shown)).toEqual(["a#b.jsonl#3", "a/b.md", "docs/a.md", "docs/copy.md"]);
   expect(rows.at(-1)?.sameAs).toEqual(["a/b.md"]);
+});
+
+test("a file is requested by its path if an upload has its name", () => {
+  const files = [file("docs/a.md"), { ...file("base.uploads/docs/a.md"), sent_as: "docs/a.md" }, file("docs/b.md")];
+  expect(files.map((one) => requestedAs(one.name, files))).toEqual(["/x/docs/a.md", "base.uploads/docs/a.md", "docs/b.md"]);
+  expect(requestedAs("docs/a.md", null)).toBe("docs/a.md");
 });
 
 test("types are named in a word", () => {

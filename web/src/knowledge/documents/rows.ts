@@ -50,6 +50,12 @@ export function shownAs(place: string, byName: ReadonlyMap<string, FileLine>): s
   return sent === null ? place : sent + place.slice(name.length);
 }
 
+/** The name of a file in requests: its path if an upload has the same name. */
+export function requestedAs(name: string, files: FileLine[] | null): string {
+  const isShared = (files ?? []).some((other) => other.name !== name && other.sent_as === name);
+  return isShared ? (files?.find((file) => file.name === name)?.path ?? name) : name;
+}
+
 export function rowsOf(sources: Source[], files: FileLine[] | null): Row[] {
   const byName = new Map((files ?? []).map((file) => [file.name, file]));
   const shown = (place: string) => shownAs(place, byName);

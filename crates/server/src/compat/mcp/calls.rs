@@ -87,6 +87,7 @@ impl Mcp {
         for (hit, url) in found.hits.iter().zip(&urls) {
             let mut shown = passage(&hit.chunk, url.as_ref());
             insert(&mut shown, "score", Some(&hit.score));
+            insert(&mut shown, "metadata", Some(&hit.metadata));
             hits.push(shown);
             let (id, title) = (hit.chunk.id, hit.chunk.full_title());
             // An empty address is none: clients expect the field.

@@ -110,6 +110,7 @@ fn passage_fields() -> Value {
         "chunk": {"type": "string"}, "title": {"type": "string"}, "uri": {"type": "string"},
         "page": {"type": ["integer", "null"]}, "text": {"type": "string"}, "url": {"type": "string"},
         "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "metadata": {"type": "object", "additionalProperties": {"type": "string"}},
     })
 }
 

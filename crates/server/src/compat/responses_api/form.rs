@@ -1,0 +1,54 @@
+//! Decides the form of an answer: a text of limited length, or an object that is filled from it.
+
+use pikerag_engine::Session;
+use pikerag_engine::knowledge::{Citation, RunRecord};
+
+use super::content::{Content, Reply, annotations};
+use super::request::in_our_terms;
+use crate::app::App;
+use crate::compat::chat::shown;
+use crate::compat::structured::Wanted;
+use crate::problem::Problem;
+use crate::streams::broken;
+
+/// The form of an answer.
+pub(super) struct Form {
+    pub(super) app: App,
+    /// The name of the base.
+    pub(super) base: String,
+    /// The largest number of tokens of a text; an object is not cut.
+    pub(super) at_most: Option<u64>,
+    /// The object to fill in place of a text, and the session that pays for it.
+    pub(super) object: Option<(Wanted, Session)>,
+}
+
+impl Form {
+    /// The answer of a run in this form.
+    ///
+    /// # Errors
+    /// There is no answer, or the object cannot be filled from it.
+    pub(super) async fn reply(&self, run: &RunRecord) -> Result<Reply, Problem> {
+        let Some(answer) = &run.answer else { return Err(broken()) };
+        let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        let link = |citation: &Citation| self.app.permalink(&self.base, citation.chunk);
+        let Some((object, session)) = &self.object else {
+            return Ok(Reply::cut(whole, self.at_most, spent, link));
+        };
+        let filled =
+            object.filled(session, &run.question.text, answer).await.map_err(in_our_terms)?;
+        spent.merge(&filled.spent);
+        let content = match (filled.call(), filled.object(), filled.refusal()) {
+            (Some((name, arguments)), ..) => {
+                Content::Call { name: name.to_owned(), arguments: arguments.to_owned() }
+            }
+            (None, Some(object), _) => {
+                let places =
+                    whole.1.into_iter().map(|(citation, ..)| (citation, 0, filled.length()));
+                let places: Vec<_> = places.collect();
+                Content::Text { text: object.to_owned(), annotations: annotations(&places, link) }
+            }
+            (None, None, refusal) => Content::Refusal(refusal.unwrap_or_default().to_owned()),
+        };
+        Ok(Reply { content, is_cut: false, spent })
+    }
+}
