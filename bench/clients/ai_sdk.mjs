@@ -2,7 +2,7 @@
 //
 //     node ai_sdk.mjs FOLDER_OF_PACKAGES URL QUESTION
 import assert from "node:assert/strict";
-import { kept, load, operation } from "./operations.mjs";
+import { kept, load, needed, operation } from "./operations.mjs";
 
 const [url, question] = process.argv.slice(3);
 const { createOpenAI } = load("@ai-sdk/openai");
@@ -11,7 +11,6 @@ const { embedMany, generateObject, generateText, jsonSchema, streamText, tool } 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 const openai = createOpenAI({ baseURL: `${url}/v1`, apiKey: "none" });
 const schema = jsonSchema({ type: "object", properties: { count: { type: "integer" } }, required: ["count"], additionalProperties: false });
-const missing = (name) => kept[name] ?? assert.fail(`not tried: the operation that gives \`${name}\` failed`);
 
 /** The parts of a stream: text, reasoning, number of sources, reason of the end. */
 async function streamed(options) {
@@ -35,24 +34,24 @@ for (const [name, model] of [["responses", openai("pikerag")], ["chat completion
   });
 
   await operation(`generateText: sources (${name})`, () => {
-    const { sources } = missing(name);
+    const { sources } = needed(name);
     assert.equal(sources.length, 20);
     assert.ok(sources.every((source) => source.url.startsWith("http")));
   });
 
   await operation(`streamText (${name})`, async () => {
     const stream = await streamed({ model, prompt: question });
-    assert.equal(stream.text, missing(name).text);
+    assert.equal(stream.text, needed(name).text);
     assert.equal(stream.reason, "stop");
     kept[`${name} stream`] = stream;
   });
 
-  await operation(`streamText: sources (${name})`, () => assert.equal(missing(`${name} stream`).sources, 20));
+  await operation(`streamText: sources (${name})`, () => assert.equal(needed(`${name} stream`).sources, 20));
 
   await operation(`maxOutputTokens (${name})`, async () => {
     const short = await generateText({ model, prompt: question, maxOutputTokens: 20, maxRetries: 0 });
     assert.equal(short.finishReason, "length");
-    assert.ok(short.text.length < missing(name).text.length);
+    assert.ok(short.text.length < needed(name).text.length);
   });
 
   await operation(`generateObject (${name})`, async () => {
@@ -67,14 +66,14 @@ for (const [name, model] of [["responses", openai("pikerag")], ["chat completion
 }
 
 await operation("reasoning (responses)", () => {
-  assert.match(missing("responses").reasoningText, /quantitative/);
-  assert.equal(missing("responses stream").reasoning, kept.responses.reasoningText);
+  assert.match(needed("responses").reasoningText, /quantitative/);
+  assert.equal(needed("responses stream").reasoning, kept.responses.reasoningText);
 });
 
 // The second turn names the items of the first answer by their identifiers, unless `store` is false.
 for (const store of [true, false]) {
   await operation(`a second turn, store = ${store} (responses)`, async () => {
-    const messages = [{ role: "user", content: question }, ...missing("responses").response.messages, { role: "user", content: question }];
+    const messages = [{ role: "user", content: question }, ...needed("responses").response.messages, { role: "user", content: question }];
     const stream = await streamed({ model: openai("pikerag"), messages, providerOptions: { openai: { store } } });
     assert.equal(stream.text, kept.responses.text);
     assert.equal(stream.sources, 20);

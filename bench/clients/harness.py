@@ -30,11 +30,15 @@ class Late(BaseException):
     """An operation takes too long. No client catches it."""
 
 
+class NotTried(Exception):
+    """An operation needs the result of another, which failed."""
+
+
 class Missing(dict):
     """Results of earlier operations."""
 
     def __missing__(self, name):
-        raise AssertionError(f"not tried: the operation that gives `{name}` failed")
+        raise NotTried(f"not tried: the operation that gives `{name}` failed")
 
 
 class Check:
@@ -119,8 +123,12 @@ def reason(error):
     # Groups of exceptions come from asynchronous clients.
     while inner := getattr(error, "exceptions", None):
         error = inner[0]
+    if isinstance(error, NotTried):
+        return str(error)
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if pathlib.Path(frame.filename).parent == HERE]
-    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    # The text of Cohere's errors begins with all headers.
+    text = str(error).split("status_code: ")[-1]
+    words = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, AssertionError):
         words = str(error) or f"not so: {own[-1].line if own else ''}"
     return f"{words[:1500]} ({pathlib.Path(own[-1].filename).name}:{own[-1].lineno})" if own else words[:1500]

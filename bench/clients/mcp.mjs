@@ -2,7 +2,7 @@
 //
 //     node mcp.mjs FOLDER_OF_PACKAGES URL SLOW_URL QUESTION FACT
 import assert from "node:assert/strict";
-import { kept, load, operation } from "./operations.mjs";
+import { kept, load, needed, operation } from "./operations.mjs";
 
 const [url, slowUrl, question, fact] = process.argv.slice(3);
 const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
@@ -38,7 +38,7 @@ await operation("search, as ChatGPT expects it", async () => {
 });
 
 await operation("fetch, as ChatGPT expects it", async () => {
-  const fetched = await call("fetch", { id: kept.first.id });
+  const fetched = await call("fetch", { id: needed("first").id });
   assert.equal(fetched.structuredContent.url, kept.first.url);
 });
 

@@ -1,7 +1,14 @@
 // Tries the operations of a client one by one, and prints a line of JSON for each (see `harness.py`).
 import { createRequire } from "node:module";
 
+/** Results of earlier operations. */
 export const kept = {};
+
+/** The result of an earlier operation, which this one needs. */
+export function needed(name) {
+  if (!(name in kept)) throw new Error(`not tried: the operation that gives \`${name}\` failed`);
+  return kept[name];
+}
 
 /** Loads a package of the folder of packages that the first argument names. */
 export const load = createRequire(`${process.argv[2]}/package.json`);

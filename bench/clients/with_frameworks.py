@@ -41,9 +41,10 @@ def cohere(check):
         try:
             result = call()
         except ApiError as error:
-            assert error.status_code == status, error
-            assert error.body["error"]["message"], error
-            return error.body["error"]["message"]
+            assert error.status_code == status, f"status {error.status_code}: {error.body}"
+            shape = error.body.get("error") if isinstance(error.body, dict) else None
+            assert shape, f"without words: {error.body}"
+            return shape["message"]
         raise AssertionError(f"it was served: {str(result)[:300]}")
 
     @check.operation("rerank with an unknown model: 404")
@@ -60,12 +61,7 @@ def cohere(check):
 
     @check.operation("chat of Cohere: 404")
     def _():
-        try:
-            second().chat(model="pikerag", messages=[{"role": "user", "content": QUESTION}])
-        except ApiError as error:
-            assert error.status_code == 404, error
-            return Refused(error.body)
-        raise AssertionError("it was served")
+        return Refused(fails(lambda: second().chat(model="pikerag", messages=[{"role": "user", "content": QUESTION}]), 404))
 
 
 def langchain(check):
@@ -160,6 +156,35 @@ def llamaindex(check):
         from pikerag_llamaindex import PikeragRetriever
 
         assert len(await PikeragRetriever(url=check.url, k=3).aretrieve(FACT)) == 3
+
+
+def llamaindex_models(check):
+    from llama_index.core.llms import ChatMessage
+    from llama_index.llms.ollama import Ollama
+    from llama_index.llms.openai_like import OpenAILike
+
+    question = [ChatMessage(role="user", content=QUESTION)]
+    models = {
+        "OpenAILike": OpenAILike(model="pikerag", api_base=f"{check.url}/v1", api_key="none", is_chat_model=True, max_retries=0),
+        "Ollama": Ollama(model="pikerag", base_url=check.url, request_timeout=60),
+    }
+    for name, model in models.items():
+
+        @check.operation(f"{name}: complete")
+        def _():
+            assert model.complete(QUESTION).text.startswith(ANSWER)
+
+        @check.operation(f"{name}: chat")
+        def _():
+            assert model.chat(question).message.content.startswith(ANSWER)
+
+        @check.operation(f"{name}: stream_chat")
+        def _():
+            assert "".join(part.delta or "" for part in model.stream_chat(question)).startswith(ANSWER)
+
+        @check.operation(f"{name}: achat")
+        async def _():
+            assert (await model.achat(question)).message.content.startswith(ANSWER)
 
 
 def haystack(check):

@@ -178,6 +178,10 @@ def ollama(check):
         assert Client(host=url, headers={"authorization": f"Bearer {key}"}).list().models
 
 
+def ollama_typescript(check):
+    check.node("ollama.mjs", check.url, check.models_url(), QUESTION)
+
+
 def litellm(check):
     """Sends JSON without naming its type."""
     # Its list of prices comes from the package, not from the network.

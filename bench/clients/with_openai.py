@@ -4,6 +4,8 @@ import json
 
 from clients.harness import ANSWER, QUESTION, Refused, honoured_or_refused
 
+# A filter, under which rules count 18 records.
+PART = {"filter": ["source=docs/repairs-2024.csv"]}
 MESSAGES = [{"role": "user", "content": QUESTION}]
 
 
@@ -23,8 +25,8 @@ def words_of(error, status=None, code=None, param=None):
     return body["message"]
 
 
-def fails(call, status, code=None, param=None):
-    """The server's words for a call that must fail with this status."""
+def fails(call, status=None, code=None, param=None):
+    """The server's words for a call that must fail, with this status."""
     from openai import APIStatusError
 
     try:
@@ -152,8 +154,12 @@ def openai(check):
 
     @operation("chat: filter")
     def _():
-        reply = create(extra_body={"filter": ["folder=nowhere"]})
-        assert not text_of(reply).startswith("20"), f"ignored in silence: {text_of(reply)}"
+        text = text_of(create(extra_body=PART))
+        assert text.startswith("18 [1]"), text
+
+    @operation("chat: a filter that fits nothing")
+    def _():
+        return fails(lambda: create(extra_body={"filter": ["folder=nowhere"]}))
 
     @operation("chat: misspelt filter")
     def _():
@@ -206,6 +212,10 @@ def openai(check):
     other_routes(check, client)
     embeddings(check)
     errors(check, client, create)
+
+
+def openai_typescript(check):
+    check.node("openai.mjs", check.url, check.models_url(), QUESTION)
 
 
 def other_routes(check, client):

@@ -22,7 +22,7 @@ BASE = "default"
 def run(place, *command):
     """What a program prints."""
     ran = subprocess.run([str(part) for part in command], cwd=place, capture_output=True, text=True)
-    printed = ran.stdout + ran.stderr
+    printed = (ran.stdout + ran.stderr).replace(f"{place}/", "")
     assert ran.returncode == 0, f"{pathlib.Path(str(command[0])).name} ends with {ran.returncode}: {printed[-1200:]}"
     return printed
 
