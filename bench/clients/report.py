@@ -1,9 +1,12 @@
 """Prints what the clients found: a line for each client, tables in Markdown, JSON."""
 
 import json
+import pathlib
 import re
+import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The table shows the first letters of a reason; the JSON file has all of it.
 LONGEST = 160
 
@@ -52,8 +55,10 @@ def cell(one):
         return "not reached"
     if one["result"] == "passed":
         return "passed"
-    # Ports differ from run to run.
+    # Ports and folders differ from run to run.
     words = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1", one["words"])
+    for folder in (pathlib.Path.home(), ROOT, tempfile.gettempdir()):
+        words = re.sub(f"{re.escape(str(folder))}/[^ '\"]*/", "…/", words)
     return f"{one['result']}: {words if len(words) <= LONGEST else words[:LONGEST].rstrip() + '…'}"
 
 
