@@ -98,7 +98,8 @@ def tried(python, name, url, program, variables):
             os.killpg(process.pid, signal.SIGKILL)
             printed, errors = process.communicate()
     shown, results, begun = "", [], None
-    for held in map(json.loads, printed.splitlines()):
+    # A process that is killed may leave half a line.
+    for held in map(json.loads, (line for line in printed.splitlines() if line.endswith("}"))):
         shown = held.get("versions", shown)
         begun = held.get("begins")
         if "operation" in held:
