@@ -28,7 +28,7 @@ from clients.harness import Check, reason
 HERE = pathlib.Path(__file__).resolve()
 ROOT = HERE.parent.parent
 # Seconds for all operations of a client.
-LIMIT = 420
+LIMIT = 1000
 
 
 def environment(cache, name):

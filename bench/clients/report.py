@@ -57,6 +57,7 @@ def cell(one):
         return "passed"
     # Ports and folders differ from run to run.
     words = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1", one["words"])
+    words = re.sub(r" \(\w+\.py:\d+\)$", "", words)
     for folder in (pathlib.Path.home(), ROOT, tempfile.gettempdir()):
         words = re.sub(f"{re.escape(str(folder))}/[^ '\"]*/", "…/", words)
     return f"{one['result']}: {words if len(words) <= LONGEST else words[:LONGEST].rstrip() + '…'}"

@@ -45,7 +45,8 @@ def cohere(check):
             shape = error.body.get("error") if isinstance(error.body, dict) else None
             assert shape, f"without words: {error.body}"
             return shape["message"]
-        raise AssertionError(f"it was served: {str(result)[:300]}")
+        print(result, file=sys.stderr)
+        raise AssertionError("it was served")
 
     @check.operation("rerank with an unknown model: 404")
     def _():

@@ -1,6 +1,7 @@
 """Calls the routes of Ollama with its own package and two others."""
 
 import os
+import sys
 from datetime import datetime, timezone
 
 from clients.harness import ANSWER, QUESTION, honoured_or_refused
@@ -28,7 +29,8 @@ def ollama(check):
             result = call()
         except ResponseError as error:
             return words_of(error, status)
-        raise AssertionError(f"it was served: {str(result)[:300]}")
+        print(result, file=sys.stderr)
+        raise AssertionError("it was served")
 
     def honoured(call, is_honoured):
         return honoured_or_refused(call, is_honoured, lambda error: words_of(error, 400), ResponseError)
@@ -217,9 +219,9 @@ def litellm(check):
         @operation(f"{name}: max_tokens")
         def _():
             short = package.completion(**ask, max_tokens=2).choices[0]
+            assert len(short.message.content) < len(kept[name]), "ignored in silence"
             # For `ollama`, the package reports each end as `stop`.
             assert short.finish_reason == ("stop" if name == "ollama" else "length"), short
-            assert len(short.message.content) < len(kept[name]), short
 
         @operation(f"{name}: an unknown model")
         def _():

@@ -193,7 +193,7 @@ def schemathesis(check):
         request = urllib.request.Request(f"{check.url}/api/v1/bases/{BASE}/{route}", json.dumps(body).encode(), {"content-type": "application/json"})
         return json.load(urllib.request.urlopen(request, timeout=60))
 
-    @check.operation("random requests", seconds=170)
+    @check.operation("random requests", seconds=900)
     def _():
         hits = send("search", {"query": FACT, "k": 3})["hits"]
         runs = [send("ask", {"question": question})["run"] for question in (QUESTION, FACT)]
