@@ -5,6 +5,7 @@ mod fields;
 mod lines;
 pub(crate) mod models;
 mod sources;
+mod turns;
 pub(crate) mod vectors;
 
 use jiff::Timestamp;

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::fields::{check, most_tokens, reason_without_question, thinks};
 use super::lines::{Delivery, Form, Progress, Shape};
-use super::model;
+use super::{model, turns};
 use crate::app::{App, Caller};
 use crate::compat::chat::{Asked, Message, asked};
 use crate::compat::contract::unsupported;
@@ -115,12 +115,10 @@ pub(crate) async fn generate(
     LooseJson(body): LooseJson<OllamaGenerateBody>,
 ) -> Result<Response, Problem> {
     check(&body.more)?;
-    let message =
-        |role: &str, text: String| Message { role: role.to_owned(), content: json!(text) };
     let mut messages = Vec::new();
     if let Some(prompt) = body.prompt.filter(|prompt| !prompt.is_empty()) {
-        messages.extend(body.system.map(|system| message("system", system)));
-        messages.push(message("user", prompt));
+        messages.extend(body.system.map(|system| turns::message("system", &system)));
+        messages.extend(turns::messages(&prompt));
     }
     let form = form(Shape::Generate, body.model, body.stream, body.think.as_ref())?;
     reply(app, caller, form, (messages, body.more)).await

@@ -1,0 +1,1 @@
+"""Holds the operations of each client that `bench/clients.py` tries."""
