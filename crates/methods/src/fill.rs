@@ -18,7 +18,7 @@ use pikerag_prompt::AskError;
 use serde_json::Value;
 
 use self::fields::{are_simple, fields, root_object};
-use self::schema::{Uncheckable, uncheckable};
+use self::schema::{MOST_PATTERNS, Uncheckable, uncheckable};
 
 /// The most bytes of a schema: it is a part of a prompt.
 const LONGEST: usize = 30_000;
@@ -46,10 +46,15 @@ pub enum UnusableSchema {
         /// The reference.
         reference: String,
     },
-    /// It has a regular expression that pikerag cannot read.
+    /// It has a regular expression that pikerag cannot read, or that needs too much memory.
     Pattern {
         /// The expression.
         pattern: String,
+    },
+    /// It has too many different regular expressions.
+    Patterns {
+        /// The most of them.
+        most: usize,
     },
 }
 
@@ -103,9 +108,10 @@ impl FillSchema {
         if LONGEST < root.to_string().len() {
             return Err(UnusableSchema::TooLong { most: LONGEST });
         }
-        match uncheckable(&root, &root) {
+        match uncheckable(&root) {
             Some(Uncheckable::Reference(reference)) => Err(UnusableSchema::Reference { reference }),
             Some(Uncheckable::Pattern(pattern)) => Err(UnusableSchema::Pattern { pattern }),
+            Some(Uncheckable::Patterns) => Err(UnusableSchema::Patterns { most: MOST_PATTERNS }),
             None => Ok(Self { name: name.into(), root: Some(root) }),
         }
     }
@@ -173,6 +179,10 @@ impl InWords for UnusableSchema {
             Self::Pattern { pattern } => Words::new(
                 format!("the schema's pattern `{pattern}` cannot be read"),
                 format!("JSON Schema 的正则表达式“{pattern}”无法读取"),
+            ),
+            Self::Patterns { most } => Words::new(
+                format!("the schema has more than {most} patterns"),
+                format!("JSON Schema 的正则表达式超过 {most} 个"),
             ),
         }
     }
