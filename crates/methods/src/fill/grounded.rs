@@ -136,7 +136,8 @@ impl Judging<'_> {
     }
 }
 
-fn folded(text: &str) -> Vec<String> {
+/// The words of a text without case and accents; Chinese character by character.
+pub(super) fn folded(text: &str) -> Vec<String> {
     tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
