@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::chat::{Asked, Message, Served, asked_with, models as model_names, served, shown};
+use super::chat::{
+    Asked, Message, Served, asked_with, check_length, models as model_names, served, shown,
+};
 use super::cited::{Place, annotations, source};
 use super::contract;
 use super::cut::cut;
@@ -69,8 +71,9 @@ pub(crate) struct ChatBody {
 }
 
 /// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
-/// as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
-/// WebUI reads them, and with the citations as `annotations`.
+/// as it happens, and the answer while a model writes it. The checked answer comes last, with a
+/// `source` event for each citation, as Open WebUI reads them, and with the citations as
+/// `annotations`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
     responses((status = 200, body = Value), (status = 400, body = Value)))]
 pub(crate) async fn chat(
@@ -87,6 +90,7 @@ pub(crate) async fn chat(
         ("max_completion_tokens", &body.max_completion_tokens),
     ])?;
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
+    check_length(&app, &body.messages)?;
     let (object, messages) = structured::read(object, body.messages)?;
     if let Some(object) = &object {
         object.check(&session)?;
