@@ -19,7 +19,7 @@ use futures::future::BoxFuture;
 use pikerag_engine::settings::DEFAULT_BASE;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,
-    GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult,
+    DetailedTask, GetTaskParams, GetTaskResult, Implementation, JsonObject, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
@@ -84,6 +84,15 @@ impl Mcp {
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
         caller.unwrap_or(&self.nobody).clone()
+    }
+
+    fn task(
+        &self,
+        context: &RequestContext<RoleServer>,
+        task: &str,
+    ) -> Result<DetailedTask, ErrorData> {
+        let forgettings = self.app.responses.forgettings();
+        self.long.task((&self.caller(context), forgettings), task)
     }
 
     /// The result of a call, or its problem as a result.
@@ -157,6 +166,7 @@ impl ServerHandler for Mcp {
         let may_become_task = knows_tasks && tool.name == tools::ASK;
         let given = request.arguments.unwrap_or_default();
         let reports = Arc::new(Reports::of(&context, arguments::language(&given)));
+        let forgettings = self.app.responses.forgettings();
         let call = self.clone().result(tool, given, caller.clone(), Arc::clone(&reports));
         let mut work: Work = Box::pin(call);
         // Dropping the future stops the run.
@@ -167,7 +177,8 @@ impl ServerHandler for Mcp {
                 () = tokio::time::sleep(BECOMES_TASK) => {}
                 () = context.ct.cancelled() => return Err(cancelled()),
             }
-            work = match self.long.keep(&caller, work, &reports, self.app.stopping.clone()) {
+            let owner = (&caller, forgettings);
+            work = match self.long.keep(owner, work, &reports, self.app.stopping.clone()) {
                 Ok(task) => return Ok(CreateTaskResult::new(task).into()),
                 // There are too many tasks: the client waits.
                 Err(work) => work,
@@ -184,7 +195,7 @@ impl ServerHandler for Mcp {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        self.long.task(&self.caller(&context), &request.task_id).map(GetTaskResult::new)
+        self.task(&context, &request.task_id).map(GetTaskResult::new)
     }
 
     /// No call asks its client for anything, so there is nothing to update.
@@ -193,7 +204,7 @@ impl ServerHandler for Mcp {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.long.task(&self.caller(&context), &request.task_id).map(drop)
+        self.task(&context, &request.task_id).map(drop)
     }
 
     async fn cancel_task(

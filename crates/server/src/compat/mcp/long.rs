@@ -1,5 +1,6 @@
 //! Keeps calls as tasks, for clients that know the extension `io.modelcontextprotocol/tasks`: the
-//! client asks for the result later. A task belongs to its caller.
+//! client asks for the result later. A task belongs to its caller. Its result is gone once a document
+//! is forgotten, because it may hold the document's text.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,23 +28,31 @@ const POLLED: Duration = Duration::from_secs(2);
 #[derive(Clone, Default)]
 pub(super) struct LongCalls {
     tasks: TaskManager,
-    /// The name of the caller of each task.
-    callers: Arc<Mutex<HashMap<String, String>>>,
+    /// The owner of each task.
+    owners: Arc<Mutex<HashMap<String, Owner>>>,
+}
+
+/// The owner of a task.
+struct Owner {
+    caller: String,
+    /// How often a document had been forgotten when the call began.
+    forgettings: u64,
 }
 
 impl LongCalls {
-    /// Keeps a call that runs as a task. `Err` returns the call if there are too many tasks.
+    /// Keeps a call that runs as a task; `forgettings` counts those before it began. `Err` returns the
+    /// call if there are too many tasks.
     pub(super) fn keep(
         &self,
-        caller: &Caller,
+        (caller, forgettings): (&Caller, u64),
         work: Work,
         reports: &Arc<Reports>,
         stopping: CancellationToken,
     ) -> Result<Task, Work> {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.retain(|task, _| self.tasks.get_task(task).is_ok());
-        let of_caller = callers.values().filter(|name| *name == caller.name()).count();
-        if MOST <= callers.len() || MOST_OF_CALLER <= of_caller {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|task, _| self.tasks.get_task(task).is_ok());
+        let of_caller = owners.values().filter(|owner| owner.caller == caller.name()).count();
+        if MOST <= owners.len() || MOST_OF_CALLER <= of_caller {
             return Err(work);
         }
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -60,16 +69,24 @@ impl LongCalls {
                 }
             })
         });
-        callers.insert(task.task_id.clone(), caller.name().to_owned());
+        let owner = Owner { caller: caller.name().to_owned(), forgettings };
+        owners.insert(task.task_id.clone(), owner);
         Ok(task)
     }
 
-    /// The state of a caller's task.
+    /// The state of a caller's task; `forgettings` counts those until now.
     ///
     /// # Errors
-    /// The caller has no such task.
-    pub(super) fn task(&self, caller: &Caller, task: &str) -> Result<DetailedTask, ErrorData> {
-        self.check(caller, task)?;
+    /// The caller has no such task, or a document was forgotten since it began.
+    pub(super) fn task(
+        &self,
+        (caller, forgettings): (&Caller, u64),
+        task: &str,
+    ) -> Result<DetailedTask, ErrorData> {
+        if self.forgettings_before(caller, task)? < forgettings {
+            let gone = format!("the task {task} is gone because a document was forgotten since");
+            return Err(ErrorData::invalid_params(gone, None));
+        }
         self.tasks.get_task(task)
     }
 
@@ -78,16 +95,17 @@ impl LongCalls {
     /// # Errors
     /// The caller has no such task.
     pub(super) fn cancel(&self, caller: &Caller, task: &str) -> Result<(), ErrorData> {
-        self.check(caller, task)?;
+        self.forgettings_before(caller, task)?;
         self.tasks.cancel_task(task)
     }
 
-    fn check(&self, caller: &Caller, task: &str) -> Result<(), ErrorData> {
-        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if callers.get(task).is_some_and(|name| name == caller.name()) {
-            return Ok(());
+    /// How often a document had been forgotten when a caller's task began.
+    fn forgettings_before(&self, caller: &Caller, task: &str) -> Result<u64, ErrorData> {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        match owners.get(task).filter(|owner| owner.caller == caller.name()) {
+            Some(owner) => Ok(owner.forgettings),
+            None => Err(ErrorData::invalid_params(format!("unknown task: {task}"), None)),
         }
-        Err(ErrorData::invalid_params(format!("unknown task: {task}"), None))
     }
 }
 
@@ -106,21 +124,23 @@ mod tests {
 
     fn keep(long: &LongCalls, work: Work) -> Result<Task, Work> {
         let reports = Arc::new(Reports::silent(Language::English));
-        long.keep(&nobody(), work, &reports, CancellationToken::new())
+        long.keep((&nobody(), 0), work, &reports, CancellationToken::new())
     }
 
     async fn wait_for(long: &LongCalls, task: &str, status: TaskStatus) {
-        while long.task(&nobody(), task).unwrap().status() != status {
+        while long.task((&nobody(), 0), task).unwrap().status() != status {
             tokio::task::yield_now().await;
         }
     }
 
     #[tokio::test]
-    async fn a_task_ends_with_its_result() {
+    async fn a_task_ends_with_its_result_which_a_forgotten_document_removes() {
         let long = LongCalls::default();
         let result = CallToolResult::success(vec![ContentBlock::text("forty tons")]);
         let task = keep(&long, Box::pin(ready(result))).ok().unwrap();
         wait_for(&long, &task.task_id, TaskStatus::Completed).await;
+        let gone = long.task((&nobody(), 1), &task.task_id).unwrap_err();
+        assert!(gone.message.contains("forgotten"), "{gone:?}");
     }
 
     /// The guard is dropped with the future of the call, which stops its run.
@@ -147,6 +167,7 @@ mod tests {
             assert!(keep(&long, Box::pin(pending())).is_ok());
         }
         assert!(keep(&long, Box::pin(pending())).is_err());
-        assert!(long.task(&nobody(), "00000000-0000-0000-0000-000000000000").is_err());
+        let unknown = "00000000-0000-0000-0000-000000000000";
+        assert!(long.task((&nobody(), 0), unknown).is_err());
     }
 }
