@@ -190,18 +190,24 @@ pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) 
         text.push_str("\n\n");
         text.push_str(rationale);
     }
-    if !answer.missing.is_empty() {
-        text.push_str("\n\nNot in the documents: ");
-        text.push_str(&answer.missing.join("; "));
+    // The text of a refusal names the missing information.
+    if !answer.missing.is_empty() && answer.missing != [answer.text.as_str()] {
+        let language = language_of(answer);
+        text.push_str("\n\n");
+        text.push_str(language.either("Not in the documents: ", "文档中没有："));
+        text.push_str(&answer.missing.join(language.either("; ", "；")));
     }
     (text, places)
 }
 
-fn shown_quotes(answer: &Answer, grade: Grade) -> (String, Vec<(Citation, usize, usize)>) {
+fn language_of(answer: &Answer) -> Language {
     let rationale = answer.rationale.trim();
-    let language =
-        Language::of(if rationale.is_empty() { answer.text.as_str() } else { rationale });
-    let mut text = match rationale {
+    Language::of(if rationale.is_empty() { answer.text.as_str() } else { rationale })
+}
+
+fn shown_quotes(answer: &Answer, grade: Grade) -> (String, Vec<(Citation, usize, usize)>) {
+    let language = language_of(answer);
+    let mut text = match answer.rationale.trim() {
         "" => String::new(),
         first => format!("{first}\n\n"),
     };
@@ -225,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_a_list_under_their_grade() {
+    fn quotes_are_a_list_under_their_grade_and_gaps_have_the_answers_language() {
         let quote = "| P-101 | bilge |";
         let citation = Citation {
             number: 1,
@@ -260,6 +266,11 @@ mod tests {
         let (_, begins, ends) = &places[0];
         let mark: String = text.chars().skip(*begins).take(ends - begins).collect();
         assert_eq!(mark, "[1]");
+        let missing = vec!["起重机的年份".to_owned(), "制造商".to_owned()];
+        let text = "四十吨。".to_owned();
+        let (quotes, rationale, citations) = (None, String::new(), Vec::new());
+        let partial = Answer { text, missing, quotes, rationale, citations, ..answer };
+        assert_eq!(shown(&partial).0, "四十吨。\n\n文档中没有：起重机的年份；制造商");
     }
 
     #[test]
