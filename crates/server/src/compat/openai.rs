@@ -181,9 +181,8 @@ impl Head {
             spent.merge(&filled.spent);
             let id = run.id.to_string();
             let (message, delta) = (filled.message(&id), filled.delta(&id));
-            let place = |(citation, ..): Place| (citation, 0, filled.length());
-            let places = whole.1.into_iter().map(place).collect();
-            return Ok(Written { message, delta, places, finish: filled.finish(), spent });
+            let (places, finish) = (filled.places(whole.1), filled.finish());
+            return Ok(Written { message, delta, places, finish, spent });
         }
         let cut = self.most_tokens.and_then(|most| cut(&whole, most));
         let finish = if cut.is_some() { "length" } else { "stop" };
