@@ -124,7 +124,7 @@ impl FillSchema {
 
     /// Whether rules do not know what each field takes, so that a model must fill them.
     pub fn needs_model(&self) -> bool {
-        self.root.as_ref().is_some_and(|root| !are_simple(&fields(root)))
+        self.root.as_ref().is_some_and(|root| !are_simple(root, &fields(root)))
     }
 }
 
@@ -246,6 +246,8 @@ mod tests {
             (&any["answer"], &any["citations"][0]["uri"]),
             (&json!("Oslo"), &json!("guide.md"))
         );
+        let empty = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        assert_eq!(filled(Some(&chat), &empty, &of(&answer)).await, Filled::Value(json!({})));
         assert_eq!(
             schema(&json!({"type": "object"})),
             FillSchema { name: "form".to_owned(), root: None }

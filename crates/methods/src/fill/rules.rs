@@ -37,7 +37,7 @@ pub(super) fn is_withheld(answer: &Answer) -> bool {
 /// The name of a field for which the answer gives no single value.
 pub(super) fn fill(root: &Value, question: &str, answer: &Answer) -> Result<Value, String> {
     let fields = fields(root);
-    if !are_simple(&fields) {
+    if !are_simple(root, &fields) {
         let unknown = fields.iter().find(|field| field.part == Part::Unknown);
         return Err(unknown.or(fields.first()).map(|it| it.name.to_owned()).unwrap_or_default());
     }
