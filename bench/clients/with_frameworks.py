@@ -73,7 +73,7 @@ def langchain(check):
     class Repairs(BaseModel):
         repairs: int
 
-    sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "clients/python-langchain")]
+    sys.path[:0] = [str(ROOT / "clients/python/src"), str(ROOT / "clients/python-langchain/src")]
     where = {"base_url": f"{check.url}/v1", "api_key": "none", "max_retries": 0}
     model = ChatOpenAI(model="pikerag", **where)
     operation = check.operation

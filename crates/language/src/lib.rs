@@ -36,7 +36,7 @@ pub use invisible::is_invisible;
 pub use language::{is_chinese, language_of};
 pub use numerals::{chinese_digit, chinese_number, is_numeral, narrow, number};
 pub use quantities::quantity;
-pub use regex::Regex;
+pub use regex::{Regex, RegexBuilder};
 pub use rows::with_columns;
 pub use sentences::sentences;
 pub use spelling::{is_mistyped, most_errors, typing_errors};

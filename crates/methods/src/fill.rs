@@ -18,7 +18,7 @@ use pikerag_prompt::AskError;
 use serde_json::Value;
 
 use self::fields::{are_simple, fields, root_object};
-use self::schema::{Uncheckable, uncheckable};
+use self::schema::{MOST_PATTERNS, Uncheckable, uncheckable};
 
 /// The most bytes of a schema: it is a part of a prompt.
 const LONGEST: usize = 30_000;
@@ -46,10 +46,15 @@ pub enum UnusableSchema {
         /// The reference.
         reference: String,
     },
-    /// It has a regular expression that pikerag cannot read.
+    /// It has a regular expression that pikerag cannot read, or that needs too much memory.
     Pattern {
         /// The expression.
         pattern: String,
+    },
+    /// It has too many different regular expressions.
+    Patterns {
+        /// The most of them.
+        most: usize,
     },
 }
 
@@ -103,9 +108,10 @@ impl FillSchema {
         if LONGEST < root.to_string().len() {
             return Err(UnusableSchema::TooLong { most: LONGEST });
         }
-        match uncheckable(&root, &root) {
+        match uncheckable(&root) {
             Some(Uncheckable::Reference(reference)) => Err(UnusableSchema::Reference { reference }),
             Some(Uncheckable::Pattern(pattern)) => Err(UnusableSchema::Pattern { pattern }),
+            Some(Uncheckable::Patterns) => Err(UnusableSchema::Patterns { most: MOST_PATTERNS }),
             None => Ok(Self { name: name.into(), root: Some(root) }),
         }
     }
@@ -118,7 +124,7 @@ impl FillSchema {
 
     /// Whether rules do not know what each field takes, so that a model must fill them.
     pub fn needs_model(&self) -> bool {
-        self.root.as_ref().is_some_and(|root| !are_simple(&fields(root)))
+        self.root.as_ref().is_some_and(|root| !are_simple(root, &fields(root)))
     }
 }
 
@@ -173,6 +179,10 @@ impl InWords for UnusableSchema {
             Self::Pattern { pattern } => Words::new(
                 format!("the schema's pattern `{pattern}` cannot be read"),
                 format!("JSON Schema 的正则表达式“{pattern}”无法读取"),
+            ),
+            Self::Patterns { most } => Words::new(
+                format!("the schema has more than {most} patterns"),
+                format!("JSON Schema 的正则表达式超过 {most} 个"),
             ),
         }
     }
@@ -236,6 +246,8 @@ mod tests {
             (&any["answer"], &any["citations"][0]["uri"]),
             (&json!("Oslo"), &json!("guide.md"))
         );
+        let empty = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        assert_eq!(filled(Some(&chat), &empty, &of(&answer)).await, Filled::Value(json!({})));
         assert_eq!(
             schema(&json!({"type": "object"})),
             FillSchema { name: "form".to_owned(), root: None }

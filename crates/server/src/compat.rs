@@ -11,6 +11,7 @@ mod events;
 pub(crate) mod mcp;
 pub(crate) mod ollama;
 pub(crate) mod openai;
+mod progress;
 pub(crate) mod rerank;
 pub(crate) mod responses_api;
 pub(crate) mod schemas;

@@ -242,8 +242,8 @@ fn describe(document: &mut OpenApi) {
         .title("pikerag")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(
-            "An inspectable knowledge base, and answers over it with their reasoning, their sources and their bill. Errors are \
-             `application/problem+json` with a stable `code`; scores lie from 0 to 1; a key goes into `Authorization: Bearer`.",
+            "An inspectable knowledge base, and answers over it with their reasoning, their sources and their bill. Errors of `/api/v1` are \
+             `application/problem+json` with a stable `code`; those of other protocols have their formats; scores lie from 0 to 1; a key goes into `Authorization: Bearer`.",
         ))
         .build();
     document.servers = None;

@@ -171,6 +171,25 @@ fn a_model_is_found_by_its_name() {
         assert_eq!(error(&serving.get(&format!("/v1/models/{path}"), "")), missing, "{path}");
         assert_eq!(error(&ask(&serving, &json!({"model": path}))), missing, "{path}");
     }
+    // Replies repeat the name, so it has a limit.
+    let long = format!("pikerag{}", "/".repeat(10_000));
+    let reply = ask(&serving, &json!({"model": long}));
+    assert_eq!(error(&reply), missing);
+    assert!(reply.text.len() < 1000, "{}", reply.text.len());
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_refused_before_its_schema_is_read() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let system = format!("match the following json_schema {}", "{\"a\": 1} ".repeat(100_000));
+    let messages = json!([
+        {"role": "system", "content": system}, {"role": "user", "content": QUESTION},
+    ]);
+    let too_long = (413, "context_length_exceeded".to_owned(), String::new());
+    let format = json!({"type": "json_object"});
+    let more = json!({"messages": messages, "response_format": format});
+    assert_eq!(error(&ask(&serving, &more)), too_long);
 }
 
 #[test]

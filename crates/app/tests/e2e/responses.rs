@@ -150,7 +150,8 @@ fn a_conversation_goes_on_in_each_form() {
     let items = [vec![user(QUESTION)], output.clone(), vec![user(follow_up)]].concat();
     let reference = json!({"type": "item_reference", "id": message["id"]});
     let steps = json!({"type": "item_reference", "id": "rs_any"});
-    let by_reference = json!([user(QUESTION), steps, reference, user(follow_up)]);
+    let call = json!({"type": "item_reference", "id": "fc_any"});
+    let by_reference = json!([user(QUESTION), steps, call, reference, user(follow_up)]);
     let parts = json!([{"type": "input_text", "text": follow_up}]);
     let by_response = json!([{"type": "message", "role": "user", "content": parts}]);
     for mut more in [

@@ -69,10 +69,15 @@ pub(super) fn fields(root: &Value) -> Vec<Field<'_>> {
     fields
 }
 
-/// Whether rules know a part of the answer for each field, and at most one takes the answer itself.
-pub(super) fn are_simple(fields: &[Field<'_>]) -> bool {
+/// Whether rules know a part of the answer for each field, and at most one takes the answer itself. An object without
+/// fields is simple if it allows no others, as that of a function without parameters.
+pub(super) fn are_simple(root: &Value, fields: &[Field<'_>]) -> bool {
+    let is_closed = root_object(root)
+        .is_some_and(|object| object.get("additionalProperties") == Some(&Value::Bool(false)));
     let number_of = |part| fields.iter().filter(|field| field.part == part).count();
-    !fields.is_empty() && number_of(Part::Unknown) == 0 && number_of(Part::Answer) <= 1
+    (is_closed || !fields.is_empty())
+        && number_of(Part::Unknown) == 0
+        && number_of(Part::Answer) <= 1
 }
 
 /// The type behind references and beside null; `None` if there are several.
@@ -207,13 +212,13 @@ mod tests {
             .collect();
         assert_eq!(shown, [("colour", true, true), ("size", false, true), ("both", false, false)]);
         assert_eq!(fields[0].kind.unwrap().choices(), ["red", "blue"]);
-        assert!(fields[2].kind.is_none() && !are_simple(&fields));
+        assert!(fields[2].kind.is_none() && !are_simple(&root, &fields));
     }
 
     #[test]
     fn the_root_is_an_object_perhaps_behind_a_reference() {
         let behind = json!({"$ref": "#/$defs/A", "$defs": {"A": {"type": "object", "properties": {"a": {"type": "string"}}}}});
-        assert!(root_object(&behind).is_some() && are_simple(&fields(&behind)));
+        assert!(root_object(&behind).is_some() && are_simple(&behind, &fields(&behind)));
         for other in [json!({"type": "string"}), json!({}), json!(true), json!({"$ref": "#"})] {
             assert!(root_object(&other).is_none(), "{other}");
         }

@@ -2,7 +2,7 @@
 
 use pikerag_knowledge::{Answer, Check};
 use pikerag_language::fold::tokens;
-use pikerag_language::month_named;
+use pikerag_language::{Regex, month_named};
 use serde_json::{Map, Value};
 
 use super::numbers::{all, is_same};
@@ -11,9 +11,14 @@ use super::schema::below;
 /// The most words between the parts of a date: `1 March 2024`, `2024年3月1日`.
 const WITHIN: usize = 7;
 
+/// Digits that signs join. Their words alone do not distinguish `2.5` from `2-5`.
+const JOINED: &str = r"\d+(?:[^\w\s]\d+)+";
+
 /// The words and numbers that a value may come from.
 pub(super) struct Sources {
-    texts: Vec<Vec<String>>,
+    texts: Vec<String>,
+    /// The words of each text.
+    words: Vec<Vec<String>>,
     numbers: Vec<f64>,
 }
 
@@ -39,7 +44,7 @@ impl Sources {
         let values = answer.worked.as_deref().map(|worked| worked.values.as_slice());
         texts.extend(values.unwrap_or_default().iter().cloned());
         let numbers = texts.iter().flat_map(|text| all(text)).collect();
-        Self { texts: texts.iter().map(|text| folded(text)).collect(), numbers }
+        Self { words: texts.iter().map(|text| folded(text)).collect(), texts, numbers }
     }
 
     fn hold_text(&self, text: &str) -> bool {
@@ -47,7 +52,16 @@ impl Sources {
         let holds = |source: &Vec<String>| {
             source.windows(words.len()).any(|window| window == words.as_slice())
         };
-        words.is_empty() || self.texts.iter().any(holds) || self.hold_date(text)
+        words.is_empty()
+            || (self.words.iter().any(holds) && self.hold_joined_digits(text))
+            || self.hold_date(text)
+    }
+
+    /// Whether the digits that signs join in a text are written so in the sources.
+    fn hold_joined_digits(&self, text: &str) -> bool {
+        let Ok(joined) = Regex::new(JOINED) else { return false };
+        let holds = |digits: &str| self.texts.iter().any(|source| source.contains(digits));
+        joined.find_iter(text).all(|digits| holds(digits.as_str()))
     }
 
     fn hold_number(&self, number: f64) -> bool {
@@ -79,7 +93,7 @@ impl Sources {
         };
         let within =
             |source: &Vec<String>| source.windows(WITHIN.min(source.len()).max(1)).any(holds);
-        time.chars().all(|c| c == '0') && self.texts.iter().any(within)
+        time.chars().all(|c| c == '0') && self.words.iter().any(within)
     }
 }
 
@@ -136,7 +150,8 @@ impl Judging<'_> {
     }
 }
 
-fn folded(text: &str) -> Vec<String> {
+/// The words of a text without case and accents; Chinese character by character.
+pub(super) fn folded(text: &str) -> Vec<String> {
     tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
@@ -184,6 +199,7 @@ mod tests {
             "The KX-40 of Müller lifts 12.5 t since 1 March 2024; three cranes, 二百六十四件.";
         for value in [
             json!({"a": "the KX-40"}),
+            json!({"a": "12.5 t"}),
             json!({"a": "Muller"}),
             json!({"a": "capital"}),
             json!({"a": 12.5, "b": [{"c": 3}, {"c": 264}, {"c": 2024}]}),
@@ -196,6 +212,7 @@ mod tests {
         }
         for (value, path) in [
             (json!({"a": "the KX-41"}), "a"),
+            (json!({"a": "12-5 t"}), "a"),
             (json!({"a": "Müller of KX-40"}), "a"),
             (json!({"a": 13}), "a"),
             (json!({"a": 40}), "a"),

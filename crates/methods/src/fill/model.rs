@@ -17,6 +17,8 @@ const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("../prompts/fill.m
 const LONGEST_COMPLAINT: usize = 2000;
 /// The deepest schema that an endpoint is asked to enforce.
 const DEEPEST: usize = 8;
+/// The most fields and choices of such a schema: references within references multiply.
+const MOST_PARTS: usize = 1000;
 /// Where the values must come from, for the model.
 const FROM: &str = "words or a number of the answer, its reasons or its quotes";
 
@@ -46,8 +48,7 @@ pub(super) async fn fill(
         ("rationale", rationale.as_str()),
         ("complaint", complaint.as_str()),
     ];
-    let enforced =
-        enforceable(root, root, 0).map(|schema| Schema { name: plain_name(name), schema });
+    let enforced = enforceable(root).map(|schema| Schema { name: plain_name(name), schema });
     let read = |reply: &str| read_value(root, &sources, reply);
     ask_read(model, &PROMPT, &inputs, enforced, read, account).await
 }
@@ -128,9 +129,20 @@ fn without_empty(root: &Value, schema: &Value, value: Value) -> Value {
 /// The shape of a schema in the keywords that all endpoints know, with references filled in and all fields required;
 /// fields that may be left out may be null. `None` if it cannot be said so: an endpoint that refuses a schema would
 /// get none for any prompt after that.
-fn enforceable(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
+fn enforceable(root: &Value) -> Option<Value> {
+    let mut parts_left = MOST_PARTS;
+    enforceable_part(root, root, 0, &mut parts_left)
+}
+
+fn enforceable_part(
+    root: &Value,
+    schema: &Value,
+    depth: usize,
+    parts_left: &mut usize,
+) -> Option<Value> {
     let kind = type_of(root, schema).filter(|_| depth < DEEPEST)?;
     let choices = kind.choices();
+    *parts_left = parts_left.checked_sub(choices.len().saturating_add(1))?;
     let shape = match kind.name() {
         name @ ("string" | "number" | "integer" | "boolean") if choices.is_empty() => {
             json!({"type": name})
@@ -139,7 +151,8 @@ fn enforceable(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
             json!({"type": "string", "enum": choices})
         }
         "array" => {
-            let items = enforceable(root, kind.schema.get("items")?, depth + 1)?;
+            let items = kind.schema.get("items")?;
+            let items = enforceable_part(root, items, depth + 1, parts_left)?;
             json!({"type": "array", "items": items})
         }
         "object" => {
@@ -147,7 +160,7 @@ fn enforceable(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
             let required = kind.schema.get("required").and_then(Value::as_array);
             let mut fields = Map::new();
             for (name, schema) in own {
-                let shape = enforceable(root, schema, depth + 1)?;
+                let shape = enforceable_part(root, schema, depth + 1, parts_left)?;
                 let is_required = required.is_some_and(|all| all.iter().any(|it| it == name));
                 let has_null = shape.get("type").is_some_and(Value::is_array);
                 let shape = if is_required || has_null { shape } else { or_nothing(shape) };
@@ -260,7 +273,7 @@ mod tests {
 
     #[test]
     fn only_shapes_that_all_endpoints_know_are_enforced() {
-        let of = |schema: Value| enforceable(&schema, &schema, 0);
+        let of = |schema: Value| enforceable(&schema);
         let open = json!({"type": "object", "properties": {"a": {"type": "object", "additionalProperties": {"type": "string"}}}});
         let both = json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}});
         let endless = json!({"type": "object", "properties": {"a": {"$ref": "#"}}});
@@ -272,5 +285,25 @@ mod tests {
             of(list).unwrap()["properties"]["a"],
             json!({"type": "array", "items": {"type": "string"}})
         );
+    }
+
+    #[test]
+    fn references_that_multiply_are_not_enforced() {
+        let mut definitions = Map::new();
+        for level in 0..6 {
+            let next = match level {
+                5 => json!({"type": "string"}),
+                _ => json!({"$ref": format!("#/$defs/{}", level + 1)}),
+            };
+            let fields: Map<String, Value> =
+                (0..100).map(|number| (number.to_string(), next.clone())).collect();
+            let object = json!({"type": "object", "properties": fields});
+            definitions.insert(level.to_string(), object);
+        }
+        let root = json!({"$ref": "#/$defs/0", "$defs": definitions});
+        assert_eq!(enforceable(&root), None);
+        // The last level alone has 100 fields.
+        let last = json!({"$ref": "#/$defs/5", "$defs": definitions});
+        assert!(enforceable(&last).is_some());
     }
 }

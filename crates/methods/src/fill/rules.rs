@@ -3,11 +3,11 @@
 
 use pikerag_knowledge::{Answer, Check, Citation, Grade, WrittenBy};
 use pikerag_language::Regex;
-use pikerag_language::fold::tokens;
 use pikerag_prompt::list_items;
 use serde_json::{Map, Number, Value, json};
 
 use super::fields::{Field, OF_CITATION, Part, Type, are_simple, fields, most, root_object};
+use super::grounded::folded;
 use super::numbers::single;
 use super::schema::check;
 
@@ -37,7 +37,7 @@ pub(super) fn is_withheld(answer: &Answer) -> bool {
 /// The name of a field for which the answer gives no single value.
 pub(super) fn fill(root: &Value, question: &str, answer: &Answer) -> Result<Value, String> {
     let fields = fields(root);
-    if !are_simple(&fields) {
+    if !are_simple(root, &fields) {
         let unknown = fields.iter().find(|field| field.part == Part::Unknown);
         return Err(unknown.or(fields.first()).map(|it| it.name.to_owned()).unwrap_or_default());
     }
@@ -179,33 +179,71 @@ fn number(value: f64) -> Option<Value> {
     Number::from_f64(value).map(Value::Number)
 }
 
-/// The one choice whose words occur in the text. A choice within another that occurs too does not count.
+/// The one choice whose words occur in the text. A choice within another that occurs too does not count. `None` if the
+/// rest of the text denies something: `not safe` is not `safe`.
 fn chosen<'a>(choices: &[&'a str], text: &str) -> Option<&'a str> {
-    let words: Vec<String> = tokens(text).into_iter().map(|token| token.folded).collect();
-    let holds = |words: &[String], choice: &str| {
-        let own: Vec<String> =
-            tokens(&choice.replace('_', " ")).into_iter().map(|it| it.folded).collect();
-        !own.is_empty() && words.windows(own.len()).any(|window| window == own.as_slice())
-    };
-    let found: Vec<&str> = choices.iter().copied().filter(|choice| holds(&words, choice)).collect();
-    let is_within = |choice: &str| {
-        found.iter().any(|other| {
-            let own: Vec<String> = tokens(other).into_iter().map(|token| token.folded).collect();
-            *other != choice && holds(&own, choice)
-        })
-    };
-    let mut longest = found.iter().copied().filter(|choice| !is_within(choice));
-    match (longest.next(), longest.next()) {
-        (only, None) => only,
-        _ => None,
+    let (words, lower) = (folded(text), text.to_lowercase());
+    // Words have no signs, which distinguish `C++` from `C`.
+    let is_sign = |c: char| !c.is_alphanumeric();
+    let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+    for choice in choices.iter().copied() {
+        let own = folded(&choice.replace('_', " "));
+        let has_signs = choice.starts_with(is_sign) || choice.ends_with(is_sign);
+        let is_literal = !has_signs || lower.contains(&choice.to_lowercase());
+        if is_literal && holds(&words, &own) {
+            found.push((choice, own));
+        }
     }
+    let is_within = |(choice, own): &(&str, Vec<String>)| {
+        found.iter().any(|(other, longer)| other != choice && holds(longer, own))
+    };
+    let mut longest = found.iter().filter(|one| !is_within(one));
+    let (Some((only, own)), None) = (longest.next(), longest.next()) else { return None };
+    let is_clear = words.starts_with(own) || !denies(&without(&words, own));
+    is_clear.then_some(*only)
 }
 
-/// Yes or no, if the text begins with it.
+/// Whether words occur one after another among others.
+fn holds(words: &[String], own: &[String]) -> bool {
+    !own.is_empty() && words.windows(own.len()).any(|window| window == own)
+}
+
+/// The words before, between and behind the places of others.
+fn without<'a>(mut words: &'a [String], own: &[String]) -> Vec<&'a str> {
+    let mut left = Vec::new();
+    while let Some((first, others)) = words.split_first() {
+        match words.strip_prefix(own).filter(|_| !own.is_empty()) {
+            Some(rest) => words = rest,
+            None => {
+                left.push(first.as_str());
+                words = others;
+            }
+        }
+    }
+    left
+}
+
+/// Whether one of the folded words denies something. They have no apostrophes, and Chinese ones are single characters.
+fn denies(words: &[&str]) -> bool {
+    const DENIALS: [&str; 29] = [
+        "not", "no", "never", "neither", "nor", "none", "without", "cannot", "cant", "isnt",
+        "arent", "wasnt", "werent", "dont", "doesnt", "didnt", "wont", "wouldnt", "hasnt",
+        "havent", "hadnt", "不", "没", "沒", "无", "無", "非", "未", "否",
+    ];
+    words.iter().any(|word| DENIALS.contains(word))
+}
+
+/// Yes or no, if the text begins with it as a word of its own: `No one knows` is no answer.
 fn yes_or_no(text: &str) -> Option<bool> {
     const YES: [&str; 8] = ["yes", "true", "是", "是的", "对", "能", "可以", "有"];
     const NO: [&str; 9] = ["no", "false", "否", "不", "不是", "不能", "不可以", "没有", "无"];
-    let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty())?;
+    let begins = text.find(char::is_alphanumeric)?;
+    let text = text.get(begins..)?;
+    let ends = text.find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len());
+    let (first, rest) = text.split_at_checked(ends)?;
+    if rest.trim_start().starts_with(char::is_alphanumeric) {
+        return None;
+    }
     let first = first.to_lowercase();
     match (YES.contains(&first.as_str()), NO.contains(&first.as_str())) {
         (true, _) => Some(true),
@@ -356,6 +394,9 @@ mod tests {
             (json!({"type": "boolean"}), "Yes, since 2019.", json!(true)),
             (json!({"type": "boolean"}), "不能，除非获得许可。", json!(false)),
             (json!({"enum": ["red", "dark red", "blue"]}), "It is dark red.", json!("dark red")),
+            (json!({"enum": ["safe", "not safe"]}), "It is not safe.", json!("not safe")),
+            (json!({"enum": ["yes", "no"]}), "No, it is not.", json!("no")),
+            (json!({"enum": ["合格", "不合格"]}), "检验结果：不合格。", json!("不合格")),
             (
                 json!({"type": "array", "items": {"type": "string"}}),
                 "The PT100, the K2 and the Z4.",
@@ -390,7 +431,13 @@ mod tests {
             (json!({"type": "integer"}), "3 of 12 cranes"),
             (json!({"type": "integer"}), "12.5 t"),
             (json!({"type": "boolean"}), "It depends."),
+            (json!({"type": "boolean"}), "No one knows."),
+            (json!({"type": "boolean"}), "No crane has a date."),
             (json!({"enum": ["red", "blue"]}), "red or blue"),
+            (json!({"enum": ["safe", "dangerous"]}), "The crane is not safe."),
+            (json!({"enum": ["safe", "dangerous"]}), "The crane isn't safe."),
+            (json!({"enum": ["有", "无"]}), "记录里没有。"),
+            (json!({"enum": ["C++", "Java"]}), "It is written in C."),
             (json!({"type": "string", "format": "date"}), "On 1 March 2024."),
             (json!({"type": "array", "items": {"type": "string"}}), long),
             (json!({"type": "array", "items": {"type": "string"}}), "Oslo, the capital"),

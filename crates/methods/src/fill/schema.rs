@@ -1,14 +1,23 @@
 //! Checks values against a JSON Schema: the keywords that structured outputs use. Others say nothing about a value.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 
-use pikerag_language::Regex;
+use pikerag_language::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 /// Deeper values and longer chains of references are refused.
 const DEEPEST: usize = 64;
 /// The most steps of one check: alternatives within alternatives multiply.
 const MOST_STEPS: usize = 100_000;
+/// The steps that a match of a regular expression counts as.
+const STEPS_PER_MATCH: usize = 1000;
+/// The choices of a list that are compared in the time of one step.
+const CHOICES_PER_STEP: usize = 16;
+/// The most bytes of a compiled regular expression. A short one may describe a large machine: `(\w{9}){99}`.
+const LARGEST_PATTERN: usize = 512 << 10;
+/// The most different regular expressions of a schema.
+pub(super) const MOST_PATTERNS: usize = 32;
 
 /// The first place where a value does not meet a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +33,31 @@ pub(super) struct Misfit {
 pub(super) enum Uncheckable {
     /// A reference to another document, or to a place that does not exist.
     Reference(String),
-    /// A regular expression that this program cannot read.
+    /// A regular expression that this program cannot read, or that needs too much memory.
     Pattern(String),
+    /// More than [`MOST_PATTERNS`] regular expressions.
+    Patterns,
 }
 
 /// Whether a value meets a schema.
 pub(super) fn check(root: &Value, value: &Value) -> Result<(), Misfit> {
-    let checking = Checking { root, steps: Cell::new(0) };
+    let checking = Checking { root, steps: Cell::new(0), compiled: RefCell::default() };
     checking.value(root, value, "", 0)
 }
 
 /// The first part of a schema that cannot be checked.
-pub(super) fn uncheckable(root: &Value, part: &Value) -> Option<Uncheckable> {
+pub(super) fn uncheckable(root: &Value) -> Option<Uncheckable> {
+    uncheckable_part(root, root, &mut HashSet::new())
+}
+
+/// The first part below `part` that cannot be checked; `patterns` are the readable ones before it.
+fn uncheckable_part<'a>(
+    root: &Value,
+    part: &'a Value,
+    patterns: &mut HashSet<&'a str>,
+) -> Option<Uncheckable> {
     match part {
-        Value::Array(items) => items.iter().find_map(|item| uncheckable(root, item)),
+        Value::Array(items) => items.iter().find_map(|item| uncheckable_part(root, item, patterns)),
         Value::Object(fields) => {
             if let Some(Value::String(reference)) = fields.get("$ref")
                 && resolved(root, reference).is_none()
@@ -45,14 +65,25 @@ pub(super) fn uncheckable(root: &Value, part: &Value) -> Option<Uncheckable> {
                 return Some(Uncheckable::Reference(reference.clone()));
             }
             if let Some(Value::String(pattern)) = fields.get("pattern")
-                && Regex::new(pattern).is_err()
+                && !patterns.contains(pattern.as_str())
             {
-                return Some(Uncheckable::Pattern(pattern.clone()));
+                if MOST_PATTERNS <= patterns.len() {
+                    return Some(Uncheckable::Patterns);
+                }
+                if compiled(pattern).is_none() {
+                    return Some(Uncheckable::Pattern(pattern.clone()));
+                }
+                patterns.insert(pattern);
             }
-            fields.values().find_map(|field| uncheckable(root, field))
+            fields.values().find_map(|field| uncheckable_part(root, field, patterns))
         }
         _ => None,
     }
+}
+
+/// A regular expression within the limit of memory; `None` if it cannot be read.
+fn compiled(pattern: &str) -> Option<Regex> {
+    RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build().ok()
 }
 
 /// The schema behind a reference within the document: `#/$defs/Person`.
@@ -72,11 +103,13 @@ pub(super) fn kinds(schema: &Map<String, Value>) -> Vec<&str> {
 struct Checking<'a> {
     root: &'a Value,
     steps: Cell<usize>,
+    /// The regular expressions that were used so far.
+    compiled: RefCell<HashMap<String, Regex>>,
 }
 
 impl Checking<'_> {
     fn value(&self, schema: &Value, value: &Value, path: &str, depth: usize) -> Result<(), Misfit> {
-        self.steps.set(self.steps.get() + 1);
+        self.count(1);
         if DEEPEST < depth || MOST_STEPS < self.steps.get() {
             return misfit(path, "a simpler value");
         }
@@ -100,10 +133,11 @@ impl Checking<'_> {
         if !kinds.is_empty() && !kinds.iter().any(|kind| is_of(kind, value)) {
             return misfit(path, &format!("of the type {}", kinds.join(" or ")));
         }
-        if let Some(Value::Array(allowed)) = schema.get("enum")
-            && !allowed.contains(value)
-        {
-            return misfit(path, &format!("one of {}", Value::Array(allowed.clone())));
+        if let Some(Value::Array(allowed)) = schema.get("enum") {
+            self.count(allowed.len() / CHOICES_PER_STEP);
+            if !allowed.contains(value) {
+                return misfit(path, &format!("one of {}", Value::Array(allowed.clone())));
+            }
         }
         if let Some(only) = schema.get("const")
             && only != value
@@ -111,12 +145,16 @@ impl Checking<'_> {
             return misfit(path, &only.to_string());
         }
         match value {
-            Value::String(text) => of_text(schema, text, path),
+            Value::String(text) => self.text(schema, text, path),
             Value::Number(number) => of_number(schema, number.as_f64().unwrap_or_default(), path),
             Value::Array(items) => self.items(schema, items, path, depth),
             Value::Object(fields) => self.fields(schema, fields, path, depth),
             _ => Ok(()),
         }
+    }
+
+    fn count(&self, steps: usize) {
+        self.steps.set(self.steps.get().saturating_add(steps));
     }
 
     fn alternatives(
@@ -151,6 +189,42 @@ impl Checking<'_> {
             Some(part) if meets(&part) => misfit(path, "another value"),
             _ => Ok(()),
         }
+    }
+
+    fn text(&self, schema: &Map<String, Value>, text: &str, path: &str) -> Result<(), Misfit> {
+        let bounds = (count(schema, "minLength"), count(schema, "maxLength"));
+        within(text.chars().count(), bounds, path, "characters")?;
+        if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+            self.count(STEPS_PER_MATCH);
+            if !self.matches(pattern, text) {
+                return misfit(path, &format!("text that matches {pattern}"));
+            }
+        }
+        let name = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+        let form = match name {
+            "date" => r"^\d{4}-\d{2}-\d{2}$",
+            "date-time" => r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}",
+            "time" => r"^\d{2}:\d{2}",
+            "email" => r"^[^@\s]+@[^@\s]+$",
+            "uri" => r"^[A-Za-z][A-Za-z0-9+.-]*:\S+$",
+            _ => return Ok(()),
+        };
+        if self.matches(form, text) {
+            return Ok(());
+        }
+        misfit(path, &format!("text of the format {name}"))
+    }
+
+    /// Whether a text matches a regular expression, which is compiled once. One that cannot be read matches nothing.
+    fn matches(&self, pattern: &str, text: &str) -> bool {
+        let mut all = self.compiled.borrow_mut();
+        if let Some(known) = all.get(pattern) {
+            return known.is_match(text);
+        }
+        let Some(new) = compiled(pattern) else { return false };
+        let is_match = new.is_match(text);
+        all.insert(pattern.to_owned(), new);
+        is_match
     }
 
     fn items(
@@ -232,29 +306,6 @@ fn is_of(kind: &str, value: &Value) -> bool {
         "object" => value.is_object(),
         _ => true,
     }
-}
-
-fn of_text(schema: &Map<String, Value>, text: &str, path: &str) -> Result<(), Misfit> {
-    let bounds = (count(schema, "minLength"), count(schema, "maxLength"));
-    within(text.chars().count(), bounds, path, "characters")?;
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
-        && !Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
-    {
-        return misfit(path, &format!("text that matches {pattern}"));
-    }
-    let form = match schema.get("format").and_then(Value::as_str) {
-        Some("date") => r"^\d{4}-\d{2}-\d{2}$",
-        Some("date-time") => r"^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}",
-        Some("time") => r"^\d{2}:\d{2}",
-        Some("email") => r"^[^@\s]+@[^@\s]+$",
-        Some("uri") => r"^[A-Za-z][A-Za-z0-9+.-]*:\S+$",
-        _ => return Ok(()),
-    };
-    if Regex::new(form).is_ok_and(|form| form.is_match(text)) {
-        return Ok(());
-    }
-    let name = schema.get("format").and_then(Value::as_str).unwrap_or_default();
-    misfit(path, &format!("text of the format {name}"))
 }
 
 fn of_number(schema: &Map<String, Value>, number: f64, path: &str) -> Result<(), Misfit> {
@@ -366,12 +417,34 @@ mod tests {
 
     #[test]
     fn parts_that_cannot_be_checked_are_named() {
-        let of = |schema: Value| uncheckable(&schema, &schema);
+        let of = |schema: Value| uncheckable(&schema);
         assert_eq!(of(json!({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}})), None);
         assert_eq!(
             of(json!({"items": {"$ref": "#/$defs/b"}})),
             Some(Uncheckable::Reference("#/$defs/b".to_owned()))
         );
-        assert_eq!(of(json!({"pattern": "(?=a)"})), Some(Uncheckable::Pattern("(?=a)".to_owned())));
+        for pattern in ["(?=a)", "(\\w{99}){99}"] {
+            let unreadable = Some(Uncheckable::Pattern(pattern.to_owned()));
+            assert_eq!(of(json!({ "pattern": pattern })), unreadable);
+        }
+        let all = |n: usize| -> Vec<Value> {
+            (0..n).map(|number| json!({"pattern": format!("^{number}$")})).collect()
+        };
+        assert_eq!(of(json!({ "allOf": all(MOST_PATTERNS) })), None);
+        assert_eq!(of(json!({ "allOf": all(MOST_PATTERNS + 1) })), Some(Uncheckable::Patterns));
+        // An equal one counts once.
+        let equal = vec![json!({"pattern": "^a$"}); 2 * MOST_PATTERNS];
+        assert_eq!(of(json!({ "allOf": equal })), None);
+    }
+
+    #[test]
+    fn expensive_parts_count_as_many_steps() {
+        let matched = vec![json!({"pattern": "a"}); MOST_STEPS / STEPS_PER_MATCH + 1];
+        assert_eq!(of(&json!({ "allOf": matched }), &json!("a")), "the object: a simpler value");
+        let choices: Vec<u32> = (0..1600).collect();
+        let compared = vec![json!({ "enum": choices }); 1000];
+        assert_eq!(of(&json!({ "allOf": compared }), &json!(7)), "the object: a simpler value");
+        let few = vec![json!({"pattern": "a"}); 10];
+        assert_eq!(of(&json!({ "allOf": few }), &json!("a")), "fits");
     }
 }

@@ -17,6 +17,8 @@ use crate::problem::{Fault, Problem};
 
 /// The names of models: `pikerag`, `pikerag/METHOD`, followed by `@BASE`.
 pub(crate) const MODEL: &str = "pikerag";
+/// The longest name of a model, in bytes: replies repeat it in each event of a stream.
+const LONGEST_NAME: usize = 256;
 /// The largest number of citations that are shown with an answer.
 const CITED: usize = 20;
 
@@ -83,13 +85,27 @@ pub(crate) fn served(app: &App, caller: &Caller, model: &str) -> Result<Served, 
     let (method, base) = named(model);
     let is_known = method.is_empty()
         || pikerag_engine::methods().iter().any(|known| known.name == method.as_str());
+    let is_short = model.len() <= LONGEST_NAME;
     match app.base(caller, &base) {
-        Ok(session) if is_known => Ok(Served { method, base, session }),
+        Ok(session) if is_known && is_short => Ok(Served { method, base, session }),
         _ => Err(Problem::new(404, "no-such-model", Fault::Caller)
-            .saying(format!("there is no model `{model}`"))
+            .saying(format!("there is no model `{}`", shortened(model, LONGEST_NAME)))
             .hint("GET /v1/models lists all models")
             .about("model")),
     }
+}
+
+/// At most `most` characters of a text, then an ellipsis if it is longer.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Refuses a conversation that is too long, before anything else is done with it.
+pub(crate) fn check_length(app: &App, messages: &[Message]) -> Result<(), Problem> {
+    app.conversation_within(messages.iter().map(|message| message.text().len()).sum())
 }
 
 /// The request of a conversation.
@@ -119,7 +135,7 @@ pub(crate) async fn asked_with(
     wanted: AskRequest,
     messages: &[Message],
 ) -> Result<Asked, Problem> {
-    app.conversation_within(messages.iter().map(|message| message.text().len()).sum())?;
+    check_length(app, messages)?;
     let is_spoken = |message: &&Message| message.role == "user" || message.role == "assistant";
     let spoken: Vec<&Message> = messages.iter().filter(is_spoken).collect();
     let Some((last, before)) = spoken.split_last() else {
@@ -174,18 +190,24 @@ pub(crate) fn shown(answer: &Answer) -> (String, Vec<(Citation, usize, usize)>) 
         text.push_str("\n\n");
         text.push_str(rationale);
     }
-    if !answer.missing.is_empty() {
-        text.push_str("\n\nNot in the documents: ");
-        text.push_str(&answer.missing.join("; "));
+    // The text of a refusal names the missing information.
+    if !answer.missing.is_empty() && answer.missing != [answer.text.as_str()] {
+        let language = language_of(answer);
+        text.push_str("\n\n");
+        text.push_str(language.either("Not in the documents: ", "文档中没有："));
+        text.push_str(&answer.missing.join(language.either("; ", "；")));
     }
     (text, places)
 }
 
-fn shown_quotes(answer: &Answer, grade: Grade) -> (String, Vec<(Citation, usize, usize)>) {
+fn language_of(answer: &Answer) -> Language {
     let rationale = answer.rationale.trim();
-    let language =
-        Language::of(if rationale.is_empty() { answer.text.as_str() } else { rationale });
-    let mut text = match rationale {
+    Language::of(if rationale.is_empty() { answer.text.as_str() } else { rationale })
+}
+
+fn shown_quotes(answer: &Answer, grade: Grade) -> (String, Vec<(Citation, usize, usize)>) {
+    let language = language_of(answer);
+    let mut text = match answer.rationale.trim() {
         "" => String::new(),
         first => format!("{first}\n\n"),
     };
@@ -209,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_are_a_list_under_their_grade() {
+    fn quotes_are_a_list_under_their_grade_and_gaps_have_the_answers_language() {
         let quote = "| P-101 | bilge |";
         let citation = Citation {
             number: 1,
@@ -244,6 +266,17 @@ mod tests {
         let (_, begins, ends) = &places[0];
         let mark: String = text.chars().skip(*begins).take(ends - begins).collect();
         assert_eq!(mark, "[1]");
+        let missing = vec!["起重机的年份".to_owned(), "制造商".to_owned()];
+        let text = "四十吨。".to_owned();
+        let (quotes, rationale, citations) = (None, String::new(), Vec::new());
+        let partial = Answer { text, missing, quotes, rationale, citations, ..answer };
+        assert_eq!(shown(&partial).0, "四十吨。\n\n文档中没有：起重机的年份；制造商");
+    }
+
+    #[test]
+    fn a_long_text_is_shortened_between_characters() {
+        assert_eq!(shortened("青岛港", 3), "青岛港");
+        assert_eq!(shortened("青岛港", 2), "青岛…");
     }
 
     #[test]

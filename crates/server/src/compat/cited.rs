@@ -21,8 +21,8 @@ pub(super) fn annotations(app: &App, base: &str, places: &[Place]) -> Vec<Value>
 
 /// A citation as Open WebUI reads it: `page` counts from zero. `[n]` opens the n-th source by
 /// distinct `metadata.source`. An address there would replace the title and be sent to icon
-/// services, so it holds a name that is unique to this citation. The distance is 0 because the
-/// quote is verbatim.
+/// services, so it holds a name that is unique to this citation. Its `distances` are relevances up to
+/// 1, which a verbatim quote has.
 pub(super) fn source(app: &App, base: &str, number: usize, citation: &Citation) -> Value {
     let url = app.permalink(base, citation.chunk);
     let own = format!("{base}/{}#{number}", citation.chunk);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::chat::Message;
+use super::chat::{Message, shortened};
 use crate::problem::{Fault, Problem};
 
 /// Fields that are accepted without an effect. They tune how a model samples, caches or bills, which
@@ -147,11 +147,7 @@ pub(super) fn unknown(name: &str) -> Problem {
 /// Refuses a value that is not served.
 pub(super) fn unsupported(name: &str, value: &Value, hint: &str) -> Problem {
     const LONGEST: usize = 80;
-    let text = value.to_string();
-    let mut short: String = text.chars().take(LONGEST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
+    let short = shortened(&value.to_string(), LONGEST);
     Problem::new(400, "unsupported-value", Fault::Caller)
         .saying(format!("`{name}` cannot be {short}"))
         .hint(hint)

@@ -57,7 +57,7 @@ pub(crate) async fn reshaped(request: Request, next: Next) -> Response {
 
 impl Shape {
     /// The format for a path; `None` for our own routes.
-    fn of(path: &str) -> Option<Self> {
+    pub(crate) fn of(path: &str) -> Option<Self> {
         let path = path.trim_end_matches('/');
         let is_below = |root: &str| {
             path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -15,17 +15,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::chat::{Asked, Message, Served, asked_with, models as model_names, served, shown};
+use super::chat::{
+    Asked, Message, Served, asked_with, check_length, models as model_names, served, shown,
+};
 use super::cited::{Place, annotations, source};
 use super::contract;
 use super::cut::cut;
 use super::errors::Shape;
 use super::events::{event, for_parsers, only_parsers};
+use super::progress::{Progress, Step};
 use super::structured;
-use super::words::{DraftWords, line};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
-use crate::streams::{Drafts, Happened, Underway, Wanted, answered, broken};
+use crate::streams::{Drafts, Underway, Wanted, answered, broken};
 
 /// The request that a chat program sends. `response_format`, and a function that `tool_choice`
 /// demands, are filled from the checked answer. Any other field is accepted if it asks for nothing
@@ -69,8 +71,9 @@ pub(crate) struct ChatBody {
 }
 
 /// Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
-/// as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
-/// WebUI reads them, and with the citations as `annotations`.
+/// as it happens, and the answer while a model writes it. The checked answer comes last, with a
+/// `source` event for each citation, as Open WebUI reads them, and with the citations as
+/// `annotations`.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "compatible", request_body = ChatBody,
     responses((status = 200, body = Value), (status = 400, body = Value)))]
 pub(crate) async fn chat(
@@ -87,13 +90,19 @@ pub(crate) async fn chat(
         ("max_completion_tokens", &body.max_completion_tokens),
     ])?;
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
+    check_length(&app, &body.messages)?;
     let (object, messages) = structured::read(object, body.messages)?;
     if let Some(object) = &object {
         object.check(&session)?;
     }
     let form = object.map(|object| (object, session.clone()));
     let streams = body.stream.unwrap_or(false);
-    let head = Head { model: body.model, created: pikerag_engine::keys::now() / 1000, most_tokens };
+    let head = Head {
+        model: body.model,
+        created: pikerag_engine::keys::now() / 1000,
+        most_tokens,
+        with_usage: body.stream_options.get("include_usage") == Some(&json!(true)),
+    };
     let wanted = AskRequest {
         method,
         filter: body.filter.unwrap_or_default(),
@@ -123,8 +132,8 @@ pub(crate) async fn chat(
     let drafts = if streams { Drafts::Sent } else { Drafts::LeftOut };
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
     if streams {
-        let with_usage = body.stream_options.get("include_usage") == Some(&json!(true));
-        let events = streamed(app, base, (head, form), (with_usage, language), underway);
+        let progress = Progress::new(language, underway);
+        let events = streamed((app, base), (head, form), progress);
         return Ok(for_parsers(events.into_response()));
     }
     let came = answered(*underway.end().await?, language)?;
@@ -158,6 +167,8 @@ struct Head {
     created: u64,
     /// The largest number of tokens of the answer, if the caller limits it.
     most_tokens: Option<u64>,
+    /// Whether the last chunk of a stream reports the tokens.
+    with_usage: bool,
 }
 
 impl Head {
@@ -170,9 +181,8 @@ impl Head {
             spent.merge(&filled.spent);
             let id = run.id.to_string();
             let (message, delta) = (filled.message(&id), filled.delta(&id));
-            let place = |(citation, ..): Place| (citation, 0, filled.length());
-            let places = whole.1.into_iter().map(place).collect();
-            return Ok(Written { message, delta, places, finish: filled.finish(), spent });
+            let (places, finish) = (filled.places(whole.1), filled.finish());
+            return Ok(Written { message, delta, places, finish, spent });
         }
         let cut = self.most_tokens.and_then(|most| cut(&whole, most));
         let finish = if cut.is_some() { "length" } else { "stop" };
@@ -221,23 +231,18 @@ fn usage(spent: &Spent) -> Value {
 }
 
 fn streamed(
-    app: App,
-    base: String,
+    (app, base): (App, String),
     (head, form): (Head, Option<Form>),
-    (with_usage, language): (bool, Language),
-    underway: Underway,
+    progress: Progress,
 ) -> SseResponse<impl futures::Stream<Item = Result<Sse, Infallible>>> {
     let state = Streaming {
         app,
         base,
         head,
         form,
-        with_usage,
-        language,
         id: "run".to_owned(),
         waiting: Vec::new(),
-        draft: DraftWords::default(),
-        underway: Some(underway),
+        progress: Some(progress),
     };
     let events = stream::unfold(state, |mut state| async move {
         let event = state.next().await?;
@@ -251,13 +256,11 @@ struct Streaming {
     base: String,
     head: Head,
     form: Option<Form>,
-    with_usage: bool,
-    language: Language,
     id: String,
     /// The events to send before anything else, the next one last.
     waiting: Vec<Sse>,
-    draft: DraftWords,
-    underway: Option<Underway>,
+    /// None once the run is over.
+    progress: Option<Progress>,
 }
 
 impl Streaming {
@@ -266,49 +269,30 @@ impl Streaming {
             if let Some(event) = self.waiting.pop() {
                 return Some(event);
             }
-            let happened = self.underway.as_mut()?.next().await;
-            let events = match happened {
-                Some(Happened::Began(run)) if self.id == "run" => {
-                    self.id = run.id.to_string();
+            let step = self.progress.as_mut()?.next().await;
+            let events = match step {
+                Step::Began(run) if self.id == "run" => {
+                    self.id = run;
                     let first = json!({"role": "assistant", "content": ""});
                     vec![event(&self.head.delta(&self.id, &first))]
                 }
-                Some(Happened::Began(_) | Happened::Calls(_)) => continue,
-                Some(Happened::Event(event)) => match line(&event, self.language) {
-                    Some(line) => {
-                        let end = self.draft.end();
-                        self.reasoning(&format!("{end}{line}\n"))
-                    }
-                    None => continue,
-                },
+                Step::Began(_) => continue,
                 // Content cannot be taken back, so only the checked answer is content.
-                Some(Happened::Draft(piece)) => {
-                    let words = self.draft.next(&piece, self.language);
-                    self.reasoning(&words)
+                Step::Words(words) => {
+                    let delta = json!({ "reasoning_content": words });
+                    vec![event(&self.head.delta(&self.id, &delta))]
                 }
-                Some(Happened::Ended(came)) => {
-                    self.underway = None;
-                    let written = match came.and_then(|came| answered(*came, self.language)) {
+                Step::Ended(came) => {
+                    self.progress = None;
+                    let written = match came {
                         Ok(came) => self.head.written(self.form.as_ref(), &came.run).await,
                         Err(problem) => Err(problem),
                     };
                     self.last(written)
                 }
-                None => {
-                    self.underway = None;
-                    self.last(Err(broken()))
-                }
             };
             self.waiting = events.into_iter().rev().collect();
         }
-    }
-
-    /// A chunk that reports a step; none without words.
-    fn reasoning(&self, words: &str) -> Vec<Sse> {
-        if words.is_empty() {
-            return Vec::new();
-        }
-        vec![event(&self.head.delta(&self.id, &json!({ "reasoning_content": words })))]
     }
 
     /// The last events of a stream.
@@ -340,7 +324,7 @@ impl Streaming {
             events.push(only_parsers(&delta(&json!({ "annotations": annotations }))));
         }
         events.push(event(&self.head.end(&self.id, finish)));
-        if self.with_usage {
+        if self.head.with_usage {
             let mut last = self.head.chunk(&self.id, &json!([]));
             if let Some(fields) = last.as_object_mut() {
                 fields.insert("usage".to_owned(), usage(spent));

@@ -26,7 +26,8 @@ use self::input::{check_question, items};
 use self::reply::Head;
 use self::request::{CreateResponse, in_our_terms};
 use self::streaming::{at_once, streamed};
-use super::chat::{Asked, Served, asked_with, served};
+use super::chat::{Asked, Served, asked_with, check_length, served};
+use super::progress::Progress;
 use super::structured;
 use super::words::line;
 use crate::app::{App, Caller};
@@ -51,6 +52,7 @@ pub(crate) async fn create(
     let items = items(&body.input)?;
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
     let messages = conversation(&session, &body, items).await?;
+    check_length(&app, &messages)?;
     let (object, messages) = structured::read(object, messages).map_err(in_our_terms)?;
     if let Some(object) = &object {
         object.check(&session).map_err(in_our_terms)?;
@@ -75,7 +77,7 @@ pub(crate) async fn create(
     let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
     let form = Form { app, base, at_most, object };
     if body.streams() {
-        return streamed(form, language, head, underway).await;
+        return streamed(form, head, Progress::new(language, underway)).await;
     }
     let came = answered(*underway.end().await?, language)?;
     let reply = form.reply(&came.run).await?;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use self::retries::without_retries;
 use self::schemas::{described, is_described_in_words, without_request_for_json};
 use super::chat::{Message, shown};
+use super::cited::Place;
 use crate::problem::{Fault, Problem};
 
 /// The object that a request asks for in place of a text.
@@ -287,8 +288,14 @@ impl Filled {
         }
     }
 
+    /// The citations of the answer: they belong to the whole content, which is empty for a call or a refusal.
+    pub(crate) fn places(&self, of_text: Vec<Place>) -> Vec<Place> {
+        let length = self.length();
+        of_text.into_iter().map(|(citation, ..)| (citation, 0, length)).collect()
+    }
+
     /// The number of characters of the content; 0 without content.
-    pub(crate) fn length(&self) -> usize {
+    fn length(&self) -> usize {
         match (&self.content, &self.function) {
             (Content::Object(content), None) => content.chars().count(),
             _ => 0,

@@ -60,13 +60,7 @@ pub(crate) async fn embeddings(
     let texts = texts(&input)?;
     let Served { session, .. } = served(&app, &caller, &model)?;
     let made = pikerag_engine::embed(&session, &texts).await?;
-    let own = made.vectors.first().map(Vec::len);
-    if let (Some(wanted), Some(own)) = (dimensions, own)
-        && wanted != own
-    {
-        let hint = format!("the embedder has {own} dimensions: leave it out");
-        return Err(unsupported("dimensions", &json!(wanted), &hint));
-    }
+    check_dimensions(dimensions, &made.vectors)?;
     let encoded = |vector: &Vec<f32>| match is_packed {
         true => {
             let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -80,6 +74,17 @@ pub(crate) async fn embeddings(
     let usage = json!({"prompt_tokens": tokens, "total_tokens": tokens});
     Ok(Json(json!({"object": "list", "data": data, "model": made.model, "usage": usage}))
         .into_response())
+}
+
+/// Refuses a number of dimensions that the vectors do not have.
+pub(super) fn check_dimensions(wanted: Option<usize>, vectors: &[Vec<f32>]) -> Result<(), Problem> {
+    match (wanted, vectors.first().map(Vec::len)) {
+        (Some(wanted), Some(own)) if wanted != own => {
+            let hint = format!("the embedder has {own} dimensions: leave it out");
+            Err(unsupported("dimensions", &json!(wanted), &hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The texts of an input: one text, or a list of texts, none of them empty.

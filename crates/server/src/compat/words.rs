@@ -3,6 +3,7 @@
 use pikerag_engine::knowledge::{DraftPart, Event, RunEvent};
 use pikerag_engine::narrate::{Language, narrate};
 
+use super::chat::shortened;
 use crate::streams::DraftPiece;
 
 /// The largest number of characters of a line.
@@ -48,11 +49,7 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
         parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let text = parts.join(language.either(": ", "："));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = text.chars().take(LONGEST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    Some(short).filter(|short| !short.is_empty())
+    Some(shortened(&text, LONGEST)).filter(|short| !short.is_empty())
 }
 
 /// The draft of an answer among these lines, which cannot be taken back.

@@ -3,39 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use super::{FORM, JSON};
+use crate::compat::errors::Shape;
 
 /// The media type of problems (RFC 9457).
 const PROBLEM: &str = "application/problem+json";
 
-/// The format of errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Own,
-    OpenAi,
-    Ollama,
-    Dify,
-}
-
-impl Protocol {
-    fn of(path: &str) -> Self {
-        match path {
-            path if path.starts_with("/api/v1/") => Self::Own,
-            path if path.starts_with("/api/") => Self::Ollama,
-            path if path.starts_with("/v1/") || path.starts_with("/v2/") => Self::OpenAi,
-            "/rerank" => Self::OpenAi,
-            "/retrieval" => Self::Dify,
-            _ => Self::Own,
-        }
-    }
-
-    /// The media type of errors, and the name of their schema.
-    fn content(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Own => (PROBLEM, "Problem"),
-            Self::OpenAi => (JSON, "OpenAiError"),
-            Self::Ollama => (JSON, "OllamaError"),
-            Self::Dify => (JSON, "DifyError"),
-        }
+/// The media type of the errors of a path, and the name of their schema.
+fn content_of(path: &str) -> (&'static str, &'static str) {
+    match Shape::of(path) {
+        None => (PROBLEM, "Problem"),
+        Some(Shape::OpenAi) => (JSON, "OpenAiError"),
+        Some(Shape::Ollama) => (JSON, "OllamaError"),
+        Some(Shape::Dify) => (JSON, "DifyError"),
     }
 }
 
@@ -86,7 +65,7 @@ pub(super) fn add_schemas(document: &mut Value) {
 /// Adds the errors of an operation by its parameters, its body and its scope. An error that a
 /// route describes by another schema than `Problem` stays as it is.
 pub(super) fn add(path: &str, operation: &mut Map<String, Value>) {
-    let (kind, schema) = Protocol::of(path).content();
+    let (kind, schema) = content_of(path);
     let expected = expected(path, operation);
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else {
         return;

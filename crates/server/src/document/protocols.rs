@@ -8,6 +8,8 @@ use super::{EVENTS, JSON, schema_name};
 const LINES: &str = "application/x-ndjson";
 /// Errors of routes that answer questions: a cap is reached.
 const RUN: &[&str] = &["402"];
+/// The same, and the answer may not give the values of a schema.
+const RUN_AND_FILL: &[&str] = &["402", "422"];
 /// Errors of routes that only call a model: it fails.
 const CALL: &[&str] = &["502"];
 const NONE: &[&str] = &[];
@@ -38,7 +40,7 @@ const ROUTES: [Route; 27] = [
         ("post", "/v1/chat/completions"),
         "createChatCompletion",
         &[(JSON, "ChatCompletion"), (EVENTS, "ChatChunk")],
-        RUN,
+        RUN_AND_FILL,
     ),
     route(("get", "/v1/models"), "listOpenAiModels", &[(JSON, "OpenAiModels")], NONE),
     route(("get", "/v1/models/{model}"), "getOpenAiModel", &[(JSON, "OpenAiModel")], NONE),
@@ -47,7 +49,7 @@ const ROUTES: [Route; 27] = [
         ("post", "/v1/responses"),
         "createResponse",
         &[(JSON, "ResponsesReply"), (EVENTS, "ResponsesEvent")],
-        RUN,
+        RUN_AND_FILL,
     ),
     route(("get", "/v1/responses/{id}"), "getResponse", &[], NONE),
     route(("delete", "/v1/responses/{id}"), "deleteResponse", &[], NONE),

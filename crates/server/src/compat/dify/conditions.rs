@@ -11,6 +11,11 @@ use utoipa::ToSchema;
 use crate::compat::contract::unsupported;
 use crate::problem::Problem;
 
+/// The most bytes of values that are compared with the fields of one document, each value once for each name.
+const MOST_COMPARED: usize = 64 << 10;
+/// The most digits of a number that 64 bits of floating point distinguish from others.
+const EXACT_DIGITS: usize = 15;
+
 /// Conditions on the metadata of documents.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,8 +65,18 @@ impl MetadataCondition {
         self.conditions.as_ref().is_none_or(Vec::is_empty)
     }
 
-    /// Refuses operators and values that are not served, before anything is searched.
+    /// Refuses operators and values that are not served, and conditions that take too long, before
+    /// anything is searched.
     pub(super) fn check(&self) -> Result<(), Problem> {
+        let mut compared: usize = 0;
+        for condition in self.conditions.as_deref().unwrap_or_default() {
+            compared = compared.saturating_add(condition.bytes_compared()?);
+        }
+        if MOST_COMPARED < compared {
+            return Err(Problem::bad_request("the conditions are too long")
+                .hint("send fewer names and values")
+                .about("metadata_condition"));
+        }
         self.holds(&|_| None)?;
         Ok(())
     }
@@ -94,6 +109,13 @@ impl MetadataCondition {
 }
 
 impl OneCondition {
+    /// The bytes that are compared for one document. A value counts one more than its length.
+    fn bytes_compared(&self) -> Result<usize, Problem> {
+        let values = values(self.value.as_ref())?;
+        let bytes: usize = values.iter().map(|value| value.len().saturating_add(1)).sum();
+        Ok(bytes.max(1).saturating_mul(self.name.all().len().max(1)))
+    }
+
     fn holds<'a>(&self, field: &dyn Fn(&str) -> Option<&'a str>) -> Result<bool, Problem> {
         let values = values(self.value.as_ref())?;
         let mut holds = false;
@@ -166,8 +188,13 @@ fn folded(text: &str) -> String {
 /// The order of a field and a value: of numbers, of dates, else of texts. ISO 8601 dates sort as
 /// text; Dify sends a time as seconds since 1970.
 fn ordered(own: &str, value: &str) -> Ordering {
-    let numbers = (own.parse::<f64>(), value.parse::<f64>());
-    if let (Ok(own), Ok(value)) = numbers
+    let number = |text: &str| {
+        let n_digits = text.bytes().filter(u8::is_ascii_digit).count();
+        // A longer one is rather an identifier, whose last digits a float loses.
+        if n_digits <= EXACT_DIGITS { text.parse::<f64>().ok() } else { None }
+    };
+    let numbers = (number(own), number(value));
+    if let (Some(own), Some(value)) = numbers
         && let Some(order) = own.partial_cmp(&value)
     {
         return order;
@@ -244,6 +271,30 @@ mod tests {
         );
         assert!(is("empty", Some(" "), "") && is("not empty", Some("x"), ""));
         assert!(compared("like", Some("x"), &[]).is_err());
+    }
+
+    #[test]
+    fn long_numbers_are_compared_digit_by_digit() {
+        let is = |operator, own, value: &str| compared(operator, own, &[value.to_owned()]).unwrap();
+        let own = Some("110101199003071234");
+        assert!(is("is", own, "110101199003071234"));
+        assert!(!is("is", own, "110101199003071235") && !is("in", own, "110101199003071235"));
+        assert!(is("is", Some("007"), "7"));
+    }
+
+    #[test]
+    fn conditions_that_take_too_long_are_refused() {
+        let check = |n_names: usize, n_values: usize| {
+            let (names, values) = (vec!["year"; n_names], vec!["1906"; n_values]);
+            let one = json!({"name": names, "comparison_operator": "in", "value": values});
+            let all: MetadataCondition =
+                serde_json::from_value(json!({ "conditions": [one] })).unwrap();
+            all.check().map_err(|problem| problem.detail())
+        };
+        assert_eq!(check(10, 100), Ok(()));
+        for (n_names, n_values) in [(1000, 1000), (100_000, 0), (1, 100_000)] {
+            assert_eq!(check(n_names, n_values), Err("the conditions are too long".to_owned()));
+        }
     }
 
     #[test]

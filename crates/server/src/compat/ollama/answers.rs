@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::fields::{check, most_tokens, reason_without_question, thinks};
-use super::lines::{Delivery, Form, Progress, Shape};
+use super::lines::{Delivery, Form, Running, Shape};
 use super::{model, turns};
 use crate::app::{App, Caller};
 use crate::compat::chat::{Asked, Message, asked};
 use crate::compat::contract::unsupported;
+use crate::compat::progress::Progress;
 use crate::problem::{LooseJson, Problem};
 use crate::streams::{Drafts, Underway, Wanted};
 
@@ -155,9 +156,10 @@ async fn reply(
     let is_shown = form.delivery == Delivery::Lines && form.thinks;
     let drafts = if is_shown { Drafts::Sent } else { Drafts::LeftOut };
     let underway = Underway::begin(&app, place, model.session, Wanted::Ask(request), drafts);
-    let progress = Progress::new((app, model.base), language, most_tokens, underway);
+    let progress = Progress::new(language, underway);
+    let running = Running { app, base: model.base, language, most_tokens, progress };
     match form.delivery {
-        Delivery::Whole => form.awaited(progress).await,
-        Delivery::Lines => Ok(form.streamed(progress)),
+        Delivery::Whole => form.awaited(running).await,
+        Delivery::Lines => Ok(form.streamed(running)),
     }
 }

@@ -19,9 +19,9 @@ use crate::app::App;
 use crate::compat::chat::shown;
 use crate::compat::cut::cut;
 use crate::compat::errors::Shape as ErrorShape;
-use crate::compat::words::{DraftWords, line};
+use crate::compat::progress::{Progress, Step};
 use crate::problem::Problem;
-use crate::streams::{Happened, Underway, answered, broken};
+use crate::streams::broken;
 
 /// The fields that hold the text of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,33 +87,39 @@ impl Form {
     }
 
     /// The reply of a run as a whole.
-    pub(super) async fn awaited(&self, mut progress: Progress) -> Result<Response, Problem> {
+    pub(super) async fn awaited(&self, mut running: Running) -> Result<Response, Problem> {
         let mut thinking = String::new();
         loop {
-            match progress.next().await? {
+            match running.progress.next().await {
                 Step::Words(words) if self.thinks => thinking.push_str(&words),
-                Step::Words(_) => {}
-                Step::Answer(finished) => return Ok(self.whole(&finished, &thinking)),
+                Step::Began(_) | Step::Words(_) => {}
+                Step::Ended(came) => return Ok(self.whole(&running.finished(came)?, &thinking)),
             }
         }
     }
 
     /// The reply of a run line by line. Without thinking, each step is an empty part of the answer,
     /// so that clients see that the method works.
-    pub(super) fn streamed(self, progress: Progress) -> Response {
-        lines(stream::unfold(Some((self, progress)), |state| async move {
-            let (form, mut progress) = state?;
-            let (text, state) = match progress.next().await {
-                Ok(Step::Words(words)) => {
-                    let thinking = if form.thinks { words.as_str() } else { "" };
-                    let line = Value::Object(form.line("", thinking));
-                    (format!("{line}\n"), Some((form, progress)))
+    pub(super) fn streamed(self, running: Running) -> Response {
+        lines(stream::unfold(Some((self, running)), |state| async move {
+            let (form, mut running) = state?;
+            let came = loop {
+                match running.progress.next().await {
+                    Step::Began(_) => {}
+                    Step::Words(words) => {
+                        let thinking = if form.thinks { words.as_str() } else { "" };
+                        let line = Value::Object(form.line("", thinking));
+                        return Some((Ok(format!("{line}\n")), Some((form, running))));
+                    }
+                    Step::Ended(came) => break came,
                 }
-                Ok(Step::Answer(finished)) => (form.end(&finished), None),
-                // The status is sent, so the last line reports the error.
-                Err(problem) => (format!("{}\n", ErrorShape::Ollama.error(&problem)), None),
             };
-            Some((Ok(text), state))
+            let text = match running.finished(came) {
+                Ok(finished) => form.end(&finished),
+                // The status is sent, so the last line reports the error.
+                Err(problem) => format!("{}\n", ErrorShape::Ollama.error(&problem)),
+            };
+            Some((Ok(text), None))
         }))
     }
 
@@ -183,57 +189,21 @@ fn lines(lines: impl Stream<Item = Result<String, Infallible>> + Send + 'static)
     response
 }
 
-/// A running run, in the words of this protocol.
-pub(super) struct Progress {
-    app: App,
-    base: String,
-    language: Language,
+/// A running run, and how its answer is shown.
+pub(super) struct Running {
+    pub(super) app: App,
+    /// The name of the base.
+    pub(super) base: String,
+    pub(super) language: Language,
     /// The limit of the answer.
-    most_tokens: Option<u64>,
-    draft: DraftWords,
-    underway: Underway,
+    pub(super) most_tokens: Option<u64>,
+    pub(super) progress: Progress,
 }
 
-/// What a client learns next.
-pub(super) enum Step {
-    /// Words about a step, or a piece of a draft; not empty.
-    Words(String),
-    /// The checked answer: the last step.
-    Answer(Finished),
-}
-
-impl Progress {
-    /// Reports a run of a base in a language, and cuts its answer to a number of tokens.
-    pub(super) fn new(
-        (app, base): (App, String),
-        language: Language,
-        most_tokens: Option<u64>,
-        underway: Underway,
-    ) -> Self {
-        Self { app, base, language, most_tokens, draft: DraftWords::default(), underway }
-    }
-
-    async fn next(&mut self) -> Result<Step, Problem> {
-        loop {
-            let words = match self.underway.next().await {
-                Some(Happened::Began(_) | Happened::Calls(_)) => continue,
-                Some(Happened::Event(event)) => match line(&event, self.language) {
-                    Some(line) => format!("{}{line}\n", self.draft.end()),
-                    None => continue,
-                },
-                Some(Happened::Draft(piece)) => self.draft.next(&piece, self.language),
-                Some(Happened::Ended(came)) => {
-                    return self.ended(&answered(*came?, self.language)?);
-                }
-                None => return Err(broken()),
-            };
-            if !words.is_empty() {
-                return Ok(Step::Words(words));
-            }
-        }
-    }
-
-    fn ended(&self, came: &AskResponse) -> Result<Step, Problem> {
+impl Running {
+    /// The answer with its sources, cut to the limit.
+    fn finished(&self, came: Result<Box<AskResponse>, Problem>) -> Result<Finished, Problem> {
+        let came = came?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         let usage = came.run.cost.spent.usage();
         let whole = shown(answer);
@@ -242,7 +212,7 @@ impl Progress {
         let (text, places) = cut.unwrap_or(whole);
         let text = with_sources(&self.app, &self.base, (text, places), self.language);
         let (prompt_tokens, reply_tokens) = (usage.prompt_tokens, usage.completion_tokens);
-        Ok(Step::Answer(Finished { text, reason, prompt_tokens, reply_tokens }))
+        Ok(Finished { text, reason, prompt_tokens, reply_tokens })
     }
 }
 

@@ -12,8 +12,7 @@ use super::fields::check;
 use super::lines::nanoseconds_since;
 use super::model;
 use crate::app::{App, Caller};
-use crate::compat::contract::unsupported;
-use crate::compat::vectors::texts;
+use crate::compat::vectors::{check_dimensions, texts};
 use crate::problem::{LooseJson, Problem};
 
 /// Texts to embed.
@@ -52,13 +51,7 @@ pub(crate) async fn embed(
         }
         _ => (Vec::new(), 0),
     };
-    let dimension = vectors.first().map(Vec::len);
-    if let (Some(wanted), Some(dimension)) = (body.dimensions, dimension)
-        && wanted != dimension
-    {
-        let hint = format!("the embedder has {dimension} dimensions: leave it out");
-        return Err(unsupported("dimensions", &json!(wanted), &hint));
-    }
+    check_dimensions(body.dimensions, &vectors)?;
     Ok(Json(json!({
         "model": body.model, "embeddings": vectors, "total_duration": nanoseconds_since(began),
         "load_duration": 0, "prompt_eval_count": tokens,

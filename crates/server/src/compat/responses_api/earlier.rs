@@ -45,8 +45,8 @@ pub(super) async fn conversation(
             }
             Item::Reference { id, param } => (id, param),
         };
-        // Steps of an earlier answer have no effect.
-        if !has_answer && id.starts_with("rs_") {
+        // Steps of an earlier answer, and calls of functions, have no effect.
+        if ["rs_", "fc_"].iter().any(|kind| id.starts_with(kind)) {
             continue;
         }
         if has_answer && 0 < to_skip {

@@ -42,10 +42,8 @@ impl Form {
                 Content::Call { name: name.to_owned(), arguments: arguments.to_owned() }
             }
             (None, Some(object), _) => {
-                let places =
-                    whole.1.into_iter().map(|(citation, ..)| (citation, 0, filled.length()));
-                let places: Vec<_> = places.collect();
-                Content::Text { text: object.to_owned(), annotations: annotations(&places, link) }
+                let annotations = annotations(&filled.places(whole.1), link);
+                Content::Text { text: object.to_owned(), annotations }
             }
             (None, None, refusal) => Content::Refusal(refusal.unwrap_or_default().to_owned()),
         };

@@ -7,16 +7,15 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use futures::stream;
 use pikerag_engine::keys::now;
-use pikerag_engine::narrate::Language;
 use serde_json::Value;
 
 use super::content::Reply;
 use super::events::Events;
 use super::form::Form;
 use super::reply::Head;
-use crate::compat::words::{DraftWords, line};
+use crate::compat::progress::{Progress, Step};
 use crate::problem::Problem;
-use crate::streams::{Happened, Underway, answered, broken};
+use crate::streams::broken;
 
 /// Streams a run from its beginning.
 ///
@@ -24,24 +23,21 @@ use crate::streams::{Happened, Underway, answered, broken};
 /// The run is refused before it begins, so that the problem has an HTTP status.
 pub(super) async fn streamed(
     form: Form,
-    language: Language,
     head: Head,
-    mut underway: Underway,
+    mut progress: Progress,
 ) -> Result<Response, Problem> {
     let run = loop {
-        match underway.next().await {
-            Some(Happened::Began(run)) => break run.id.to_string(),
-            Some(Happened::Ended(Err(problem))) => return Err(problem),
-            Some(Happened::Ended(Ok(_))) | None => return Err(broken()),
+        match progress.next().await {
+            Step::Began(run) => break run,
+            Step::Ended(Err(problem)) => return Err(problem),
+            Step::Ended(Ok(_)) => return Err(broken()),
             // A model call that rewrites the question.
-            Some(_) => {}
+            Step::Words(_) => {}
         }
     };
     let mut events = Events::new(head, run);
     let waiting = events.begin().into();
-    let draft = DraftWords::default();
-    let underway = Some(underway);
-    let state = Streaming { form, language, events, draft, waiting, underway };
+    let state = Streaming { form, events, waiting, progress: Some(progress) };
     let events = stream::unfold(state, |mut state| async move {
         let event = state.next().await?;
         Some((Ok::<_, Infallible>(named(&event)), state))
@@ -63,12 +59,11 @@ fn named(event: &Value) -> Sse {
 
 struct Streaming {
     form: Form,
-    language: Language,
     events: Events,
-    draft: DraftWords,
     /// The events to send before anything else.
     waiting: VecDeque<Value>,
-    underway: Option<Underway>,
+    /// None once the run is over.
+    progress: Option<Progress>,
 }
 
 impl Streaming {
@@ -77,33 +72,18 @@ impl Streaming {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
             }
-            let language = self.language;
-            let happened = self.underway.as_mut()?.next().await;
-            let events = match happened {
-                Some(Happened::Began(_) | Happened::Calls(_)) => continue,
-                Some(Happened::Event(event)) => match line(&event, language) {
-                    Some(line) => {
-                        let end = self.draft.end();
-                        self.events.step(&format!("{end}{line}\n"))
-                    }
-                    None => continue,
-                },
+            let step = self.progress.as_mut()?.next().await;
+            let events = match step {
+                Step::Began(_) => continue,
                 // Text cannot be taken back, so a draft is reasoning.
-                Some(Happened::Draft(piece)) => {
-                    let words = self.draft.next(&piece, language);
-                    self.events.step(&words)
-                }
-                Some(Happened::Ended(came)) => {
-                    self.underway = None;
-                    let reply = match came.and_then(|came| answered(*came, language)) {
+                Step::Words(words) => self.events.step(&words),
+                Step::Ended(came) => {
+                    self.progress = None;
+                    let reply = match came {
                         Ok(came) => self.form.reply(&came.run).await,
                         Err(problem) => Err(problem),
                     };
                     self.last(reply)
-                }
-                None => {
-                    self.underway = None;
-                    self.last(Err(broken()))
                 }
             };
             self.waiting.extend(events);

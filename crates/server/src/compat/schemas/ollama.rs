@@ -47,7 +47,7 @@ pub(crate) struct OllamaReply {
     message: OllamaAnswer,
     /// Whether this is the last line.
     done: bool,
-    /// Why it ends: `stop`.
+    /// Why it ends: `stop`, `length` if it was cut; `load` or `unload` without a question.
     #[schema(nullable = false)]
     done_reason: Option<String>,
     /// Tokens of the prompts.
@@ -84,7 +84,7 @@ pub(crate) struct OllamaGenerated {
     thinking: Option<String>,
     /// Whether this is the last line.
     done: bool,
-    /// Why it ends: `stop`.
+    /// Why it ends: `stop`, `length` if it was cut; `load` or `unload` without a question.
     #[schema(nullable = false)]
     done_reason: Option<String>,
     /// Tokens of the prompts.

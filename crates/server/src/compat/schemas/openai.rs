@@ -31,7 +31,7 @@ pub(crate) struct ChatCompletionChoice {
     /// Always null.
     #[schema(value_type = Option<Object>)]
     logprobs: Option<Value>,
-    /// Why it ends: `stop`.
+    /// Why it ends: `stop`, `length` if it was cut, `tool_calls` if the only function was demanded.
     finish_reason: String,
 }
 
@@ -40,14 +40,42 @@ pub(crate) struct ChatCompletionChoice {
 pub(crate) struct ChatCompletionMessage {
     /// Always `assistant`.
     role: String,
-    /// The answer with the numbers of its citations, then its rationale.
+    /// The answer with the numbers of its citations, then its rationale; or an object as JSON. Null
+    /// with a call or a refusal.
     #[schema(required)]
     content: Option<String>,
-    /// Always null.
+    /// The answer in words, if it gives no values for the object that was asked for.
     refusal: Option<String>,
+    /// The call of the function that was demanded.
+    #[schema(nullable = false)]
+    tool_calls: Option<Vec<ChatCall>>,
     /// The citations.
     #[schema(nullable = false)]
     annotations: Option<Vec<ChatAnnotation>>,
+}
+
+/// The call of a function.
+#[derive(ToSchema)]
+pub(crate) struct ChatCall {
+    /// Always 0; only in streams.
+    #[schema(nullable = false)]
+    index: Option<u32>,
+    /// Identifier of the call; it contains the run's name.
+    id: String,
+    /// Always `function`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The function.
+    function: ChatFunction,
+}
+
+/// A called function.
+#[derive(ToSchema)]
+pub(crate) struct ChatFunction {
+    /// Its name.
+    name: String,
+    /// Its arguments as JSON.
+    arguments: String,
 }
 
 /// A citation in the text of an answer.
@@ -115,7 +143,7 @@ pub(crate) struct ChatChunkChoice {
     /// Always null.
     #[schema(value_type = Option<Object>)]
     logprobs: Option<Value>,
-    /// `stop` in the last piece.
+    /// In the last piece: `stop`, `length` or `tool_calls`.
     #[schema(required)]
     finish_reason: Option<String>,
 }
@@ -129,6 +157,12 @@ pub(crate) struct ChatDelta {
     /// The checked answer.
     #[schema(nullable = false)]
     content: Option<String>,
+    /// The answer in words, if it gives no values for the object that was asked for.
+    #[schema(nullable = false)]
+    refusal: Option<String>,
+    /// The call of the function that was demanded.
+    #[schema(nullable = false)]
+    tool_calls: Option<Vec<ChatCall>>,
     /// A step of the run, or a draft of the answer.
     #[schema(nullable = false)]
     reasoning_content: Option<String>,

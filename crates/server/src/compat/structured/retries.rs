@@ -23,15 +23,21 @@ pub(super) fn without_retries(
     is_function: bool,
 ) -> (Vec<Message>, Option<String>) {
     let mut complaint = None;
-    while let Some((length, text)) = retried(&messages, is_function) {
+    let question = messages.iter().position(|message| message.role == "user");
+    while let Some((length, text)) = retried(&messages, question, is_function) {
         complaint = complaint.or(Some(text));
         messages.truncate(length);
     }
     (messages, complaint)
 }
 
-/// The number of messages before the last complaint and its values, and the complaint.
-fn retried(messages: &[Message], is_function: bool) -> Option<(usize, String)> {
+/// The number of messages before the last complaint and its values, and the complaint. `question` is the place of the
+/// first message of a person, which must stay.
+fn retried(
+    messages: &[Message],
+    question: Option<usize>,
+    is_function: bool,
+) -> Option<(usize, String)> {
     let results = messages.iter().rev().take_while(|message| message.role == "tool").count();
     let first = messages.len().checked_sub(results.max(1))?;
     let complaint = messages.get(first)?.text();
@@ -46,9 +52,8 @@ fn retried(messages: &[Message], is_function: bool) -> Option<(usize, String)> {
     let reply = first.checked_sub(instructions + 1);
     let is_reply = |at: &usize| before.get(*at).is_some_and(|it| it.role == "assistant");
     let length = reply.filter(is_reply).unwrap_or(first);
-    // There must be a question before it.
-    let has_question = before.iter().take(length).any(|message| message.role == "user");
-    has_question.then_some((length, complaint))
+    question.filter(|question| *question < length)?;
+    Some((length, complaint))
 }
 
 fn is_worded_as_complaint(text: &str) -> bool {
@@ -128,6 +133,8 @@ mod tests {
         // Without a question before it, a complaint is asked.
         let alone = [("user", "Validation feedback:\nOne word.")];
         assert_eq!(left(&alone, false).1, None);
+        let instructed = [("system", "Be short."), alone[0], VALUES, alone[0]];
+        assert_eq!(left(&instructed, false).0, ["Be short.", "Validation feedback:\nOne word."]);
         // A result of a function that need not be called again is no complaint.
         let results = [QUESTION, ("assistant", ""), ("tool", "ok")];
         assert_eq!(left(&results, false).1, None);
