@@ -93,11 +93,6 @@ impl Responses {
         }))
     }
 
-    /// How often a document was forgotten. What began at a lower number may hold its text.
-    pub(crate) fn forgettings(&self) -> u64 {
-        self.held().forgettings
-    }
-
     /// Responses may hold the text of a forgotten document, so kept and running responses are not
     /// repeated.
     pub(crate) fn forget(&self) {

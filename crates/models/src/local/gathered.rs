@@ -113,7 +113,7 @@ impl Queue {
 fn answer(batch: Vec<Waiting>, embed: impl FnOnce(&[String]) -> Result<Vec<Vector>, ModelError>) {
     let texts: Vec<String> = batch.iter().flat_map(|request| request.texts.clone()).collect();
     let mut vectors = embed(&texts).ok().filter(|vectors| vectors.len() == texts.len());
-    for Waiting { texts, reply } in batch {
+    for Waiting { texts, reply, .. } in batch {
         let own = vectors.as_mut().map(|vectors| vectors.drain(..texts.len()).collect());
         // A caller that is gone needs no vectors.
         let _ = reply.send(own);
