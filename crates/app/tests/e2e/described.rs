@@ -242,6 +242,7 @@ fn every_route_replies_as_documented() {
     let runs = ask_and_judge(&mut inspector, &questions);
     replay_and_fork(&mut inspector, &runs);
     send_files(&mut inspector);
+    insert_and_edit(&mut inspector);
     let correction = json!({"old": "Quillw0rt", "new": "Quillwort"});
     let job =
         inspector.post(&format!("{BASE}/sources/{manual}/corrections"), &correction)["job"].clone();
@@ -259,6 +260,7 @@ fn every_route_replies_as_documented() {
     for part in ["tags", "tags/machine", "tag-pairs"] {
         inspector.get(&format!("{BASE}/{part}"));
     }
+    make_and_rename(&mut inspector);
     check_administration(&mut inspector);
     assert!(inspector.left.is_empty(), "no reply of these was checked: {:#?}", inspector.left);
 }
@@ -375,6 +377,27 @@ fn send_files(inspector: &mut Inspector<'_>) {
     }
     let nothing = inspector.send("DELETE", &format!("{files}?file=nothing.md"), &[], b"");
     assert_eq!(nothing["code"], "no-such-file");
+}
+
+/// Inserts a text and edits its passage.
+fn insert_and_edit(inspector: &mut Inspector<'_>) {
+    let note = json!({"text": "The winch Marrowby waits in Varnsund.", "name": "winch.md"});
+    let job = inspector.post(&format!("{BASE}/texts"), &note)["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "done");
+    let found = inspector.post(&format!("{BASE}/search"), &json!({"query": "Marrowby"}));
+    let path = format!("{BASE}/chunks/{}", text(&found["hits"][0]["chunk"]["id"]));
+    let edited = json!({"text": "The winch Marrowby waits in Genoa."}).to_string();
+    let job = inspector.send("PATCH", &path, &[], edited.as_bytes())["job"].clone();
+    assert_eq!(inspector.job(&job)["stand"], "done");
+}
+
+/// Makes, renames and deletes a base.
+fn make_and_rename(inspector: &mut Inspector<'_>) {
+    let bases = "/api/v1/bases";
+    assert_eq!(inspector.post(bases, &json!({"name": "yard"}))["name"], "yard");
+    inspector.send("PATCH", &format!("{bases}/yard"), &[], br#"{"name": "quay"}"#);
+    let gone = inspector.request("DELETE", &format!("{bases}/quay?confirm=quay"), &[], b"");
+    assert_eq!(gone.status, 204, "{gone:?}");
 }
 
 /// Checks the routes for operators of a server.
