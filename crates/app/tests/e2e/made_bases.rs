@@ -306,7 +306,7 @@ fn texts_become_documents_that_are_listed_and_deleted_like_files() {
     let file = reply.json()["file"].as_str().unwrap().to_owned();
     assert!(file.starts_with("Crane-1-") && file.ends_with(".md"), "{file}");
     wait_for_job(&serving, "default", &reply);
-    let filtered = json!({"query": "Quillwort", "by": "words", "filter": ["author=Chen"]});
+    let filtered = json!({"query": "Quillwort", "by": "words", "filter": ["meta:author=Chen"]});
     assert!(has_hit(&serving, "default", &filtered, "Quillwort"));
     let sources = serving.get(&format!("{BASES}/default/sources"), "").json();
     assert_eq!(sources[0]["title"], "Crane: 1", "{sources}");

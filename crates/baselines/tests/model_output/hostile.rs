@@ -16,8 +16,8 @@ use pikerag_knowledge::{
     RecordSchema, Role, Structure, TagClass, TagEdit, TagReader, TagWriter, TaskClass, Which,
 };
 use pikerag_methods::{
-    Certainty, Models, Ports, RetrievalParams, Speaker, Tables, TagUse, Turn, adaptive, pike,
-    ra_isf, standalone,
+    Certainty, FillSchema, FillSource, Models, Ports, RetrievalParams, Speaker, Tables, TagUse,
+    Turn, adaptive, fill, pike, ra_isf, standalone,
 };
 use pikerag_records::propose_by_model;
 use serde_json::json;
@@ -156,6 +156,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         }
     }
     ask_in_steps(chat, &shelf).await;
+    fill_forms(chat, &shelf).await;
     for injection in INJECTIONS {
         let turn = |by| Turn { by, text: format!("The crane. {injection}") };
         standalone(
@@ -179,6 +180,26 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         template.check(&prompt);
     }
     assert!(missing.is_empty(), "never rendered: {missing:?}");
+}
+
+/// Fills forms from answers that quote hostile documents.
+async fn fill_forms(chat: &'static ScriptedChat, shelf: &Shelf) {
+    let ports = Ports::new(shelf.base.clone(), None, Models::default());
+    for injection in INJECTIONS {
+        let question = Question::new("q", format!("Who built the Crane of Maker? {injection}"));
+        let found = solve(&ports, &question, "naive-rag".parse().unwrap()).await.unwrap();
+        let mut answer = found.answer.clone();
+        (answer.text, answer.rationale) = (format!("Maker. {injection}"), injection.to_owned());
+        (answer.refused, answer.quotes) = (false, None);
+        let maker = json!({"type": "string", "description": injection});
+        let fields =
+            json!({"maker": maker, "sizes": {"type": "array", "items": {"type": "integer"}}});
+        let root = json!({"type": "object", "properties": fields, "required": ["maker", "sizes"]});
+        let schema = FillSchema::new("form", root).unwrap();
+        let source =
+            FillSource { question: &question.text, answer: &answer, complaint: Some(injection) };
+        fill(Some(&chat), &schema, &source, &mut Account::default()).await.ok();
+    }
 }
 
 /// Asks questions that are answered by a plan, and from records that are read for them.

@@ -41,8 +41,8 @@ pub(crate) struct TextBody {
     /// The title of the document. By default the first heading, else the name.
     #[schema(nullable = false)]
     title: Option<String>,
-    /// Fields of the document for filters, such as `{"author": "Chen"}`. They are written before the
-    /// text, as in a Markdown file.
+    /// Fields of the document, such as `{"author": "Chen"}` for the filter `meta:author=Chen`. They
+    /// are written before the text, as in a Markdown file.
     #[serde(default)]
     metadata: BTreeMap<String, String>,
     /// The text is stored but not indexed yet, as with `?hold=true` of an upload.
