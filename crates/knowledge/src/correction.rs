@@ -52,7 +52,7 @@ impl Document {
         if old.is_empty() {
             return Err(Misfit::Empty);
         }
-        let places: Vec<usize> = self.text.match_indices(old).map(|(at, _)| at).collect();
+        let places: Vec<usize> = places(&self.text, old).collect();
         let start = match places.as_slice() {
             [] => return Err(Misfit::NotThere),
             [start] => *start,
@@ -91,6 +91,16 @@ impl Document {
         });
         Ok(())
     }
+}
+
+/// The places of a passage in a text. They may overlap: two *the* are in three *the* twice.
+pub(crate) fn places<'a>(text: &'a str, passage: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let step = passage.chars().next().map_or(1, char::len_utf8);
+    let next = move |from: usize| {
+        let found = text.get(from..)?.find(passage).filter(|_| !passage.is_empty())?;
+        Some(from + found)
+    };
+    std::iter::successors(next(0), move |at| next(at + step))
 }
 
 /// The only cell that contains the passage.
@@ -171,6 +181,14 @@ mod tests {
 
     fn under(document: &Document, span: Span) -> &str {
         document.text.get(span.start..span.end).unwrap()
+    }
+
+    #[test]
+    fn places_may_overlap() {
+        let of = |text, passage| places(text, passage).collect::<Vec<_>>();
+        assert_eq!(of("the the the", "the the"), [0, 4]);
+        assert_eq!(of("啊啊啊", "啊啊"), [0, 3]);
+        assert_eq!((of("the", "hoist"), of("the", "")), (vec![], vec![]));
     }
 
     #[test]

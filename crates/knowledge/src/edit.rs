@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::correction::{Correction, Misfit};
+use crate::correction::{Correction, Misfit, places};
 use crate::document::{Block, BlockKind, Document, Span};
 
 /// The most characters of context that one step adds on a side: a sentence without spaces is not
@@ -76,7 +76,7 @@ impl Document {
             let old = text(around.clone());
             let times = match old.trim() {
                 "" => 0,
-                old => self.text.matches(old).count().max(earlier.matches(old).count()),
+                old => places(&self.text, old).count().max(places(earlier, old).count()),
             };
             if times == 1 {
                 let new =

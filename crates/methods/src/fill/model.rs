@@ -35,7 +35,8 @@ pub(super) async fn fill(
     let FillSource { question, answer, complaint } = *source;
     let complaint: String = complaint.unwrap_or_default().chars().take(LONGEST_COMPLAINT).collect();
     let sources = Sources::of(answer);
-    let schema = quiet_words(&root.to_string());
+    // A description may have line ends that JSON does not escape.
+    let schema = quiet_headings(&root.to_string());
     let (question, text) = (quiet_headings(question), quiet_headings(answer.text.trim()));
     let (rationale, complaint) =
         (quiet_headings(answer.rationale.trim()), quiet_headings(complaint.trim()));
