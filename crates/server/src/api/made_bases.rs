@@ -118,14 +118,12 @@ async fn to_the_end<T: Send + 'static>(
 async fn made(app: &App, name: String) -> Result<BaseLine, Problem> {
     // The settings file is not read again meanwhile: it would restore the earlier bases.
     let _held = app.changing.lock().await;
-    let (engine, most, n_made) = {
-        let live = app.live();
-        (live.engine.clone(), live.settings.bases_limit, live.made.len())
-    };
+    let engine = app.live().engine.clone();
     let bases = MadeBases::of(engine.settings());
     // Held until the base is begun: a starting server would remove it before.
     let locked = lock(&bases).await?;
     check_free(app, &bases, &name)?;
+    let (most, n_made) = (app.live().settings.bases_limit, bases.all().len());
     if most <= n_made {
         return Err(Problem::new(409, "too-many-bases", Fault::Caller)
             .saying(format!("{most} bases may be made, and there are {n_made}"))
