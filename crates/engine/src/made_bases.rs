@@ -385,7 +385,7 @@ mod tests {
         assert!(!law.parent().unwrap().exists());
         remove(&bases, &tea).unwrap();
         remove(&bases, &again).unwrap();
-        assert_eq!(entries(&bases), [PathBuf::new(); 0], "no file is left");
+        assert!(entries(&bases).is_empty(), "no file is left");
     }
 
     #[test]

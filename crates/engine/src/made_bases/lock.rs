@@ -74,6 +74,7 @@ pub(super) fn version(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made_bases::DIGITS;
 
     #[test]
     fn a_locked_folder_is_refused_until_the_lock_is_dropped() {
@@ -97,6 +98,6 @@ mod tests {
         held.note_change();
         let second = version(place.path());
         assert_ne!(first, second);
-        assert_eq!((first.len(), second.len()), (super::super::DIGITS, super::super::DIGITS));
+        assert_eq!((first.len(), second.len()), (DIGITS, DIGITS));
     }
 }
