@@ -114,7 +114,7 @@ pub use crate::globs::{BadGlob, FileGlob};
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::limits::EngineLimits;
 pub use crate::local_error::LocalModelError;
-pub use crate::made_bases::{MadeBases, begin_base};
+pub use crate::made_bases::{LockedBases, MadeBases, begin_base};
 pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;
 pub use crate::verbs::*;

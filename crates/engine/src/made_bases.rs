@@ -9,6 +9,11 @@
 //!
 //! The folder keeps its path when the base gets another name, because the ledgers of keys, open
 //! connections and running questions refer to the path. No folder is used twice.
+//!
+//! Several servers may share the folder. A change needs [`MadeBases::lock`], which one server at a
+//! time has.
+
+mod lock;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
+use self::lock::FolderLock;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::settings::{Settings, is_base_name};
@@ -47,6 +53,13 @@ const DIGITS: usize = 8;
 #[derive(Clone, Debug)]
 pub struct MadeBases {
     folder: PathBuf,
+}
+
+/// The bases while no other server can make, rename or remove one. Dropping it unlocks the folder.
+#[derive(Debug)]
+pub struct LockedBases {
+    bases: MadeBases,
+    lock: FolderLock,
 }
 
 impl MadeBases {
@@ -81,67 +94,53 @@ impl MadeBases {
         all
     }
 
-    /// Makes the folder of a new base, and returns the folder of the base in it. After a crash, the
-    /// folder is complete or absent. [`MadeBases::finish_removals`] removes it if the crash came
-    /// before [`begin_base`].
-    ///
-    /// # Errors
-    /// A folder or a file cannot be written.
-    pub fn make(&self, name: &str) -> io::Result<PathBuf> {
-        fs::create_dir_all(&self.folder)?;
-        let own = self.folder.join(format!("{name}-{}", random()?));
-        let new = own.with_extension(NEW);
-        let base = new.join(BASE);
-        fs::create_dir_all(&base)?;
-        fs::create_dir_all(Uploads::beside(&base).folder())?;
-        fs::write(new.join(IGNORE.0), IGNORE.1)?;
-        write(&new, name)?;
-        fs::rename(&new, &own)?;
-        sync(&self.folder)?;
-        Ok(own.join(BASE))
+    /// Digits that differ if a server made, renamed or removed a base meanwhile. To find its bases,
+    /// read the digits first and [`MadeBases::all`] after them. It costs the reading of one small
+    /// file.
+    pub fn version(&self) -> String {
+        lock::version(&self.folder)
     }
 
-    /// Gives the base in a folder another name.
+    /// Locks the folder, which it makes if it is missing, against changes by other servers. Names
+    /// that are free under the lock stay free. It blocks for 10 seconds at most.
     ///
     /// # Errors
-    /// The name cannot be written; the base then keeps its name.
-    pub fn rename(&self, base: &Path, name: &str) -> io::Result<()> {
-        write(&self.own(base)?, name)
-    }
-
-    /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
-    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`]. Files of others
-    /// in its own folder stay there.
-    ///
-    /// # Errors
-    /// The first step failed; the base is unchanged.
-    pub fn remove(&self, base: &Path) -> io::Result<()> {
-        let own = self.own(base)?;
-        let removed = own.with_extension(REMOVED);
-        fs::rename(&own, &removed)?;
-        // The base is gone already: an error here does not bring it back.
-        let synced = sync(&self.folder);
-        if let Err(error) = remove_ours(&removed).and(synced) {
-            let folder = removed.display();
-            warn!(%folder, %error, "files of a deleted base remain");
-        }
-        Ok(())
+    /// Another server holds the lock for longer, or the folder cannot be written.
+    pub fn lock(&self) -> io::Result<LockedBases> {
+        Ok(LockedBases { bases: self.clone(), lock: FolderLock::of(&self.folder)? })
     }
 
     /// Removes what earlier processes left: bases that were not complete or not begun, and files of
-    /// deleted bases. A server calls it when it starts.
+    /// deleted bases. A server calls it when it starts. A base that another server is making stays.
     pub fn finish_removals(&self) {
+        if self.left_behind().is_empty() {
+            return;
+        }
+        let _locked = match self.lock() {
+            Ok(locked) => locked,
+            Err(error) => {
+                let folder = self.folder.display();
+                warn!(%folder, %error, "files of deleted bases remain until the next start");
+                return;
+            }
+        };
+        // Another server may have completed its base meanwhile.
+        for left in self.left_behind() {
+            if let Err(error) = remove_ours(&left) {
+                warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
+            }
+        }
+    }
+
+    /// The folders that no server needs, if none is making or removing a base now.
+    fn left_behind(&self) -> Vec<PathBuf> {
         let is_left = |name: &str| {
             let parts = name.rsplit_once('.');
             parts.is_some_and(|(own, end)| is_own(own) && [NEW, REMOVED].contains(&end))
         };
         let not_begun = self.folders(is_own).into_iter().filter(|own| is_not_begun(own));
         let left = self.folders(is_left).into_iter().chain(not_begun);
-        for left in left.filter(|left| has_only_ours(left)) {
-            if let Err(error) = remove_ours(&left) {
-                warn!(folder = %left.display(), %error, "files of a deleted base cannot be removed");
-            }
-        }
+        left.filter(|left| has_only_ours(left)).collect()
     }
 
     /// The folder of a base with its name and uploads. A base elsewhere is an error, so that nothing
@@ -175,7 +174,61 @@ impl MadeBases {
     }
 }
 
-/// Whether [`MadeBases::make`] could have given this name to a folder: `law-1f0c44a2`.
+impl LockedBases {
+    /// Makes the folder of a new base, and returns the folder of the base in it. After a crash, the
+    /// folder is complete or absent. [`MadeBases::finish_removals`] removes it if the crash came
+    /// before [`begin_base`]. Keep the lock until [`begin_base`] has ended: it protects the base from
+    /// other servers that start.
+    ///
+    /// # Errors
+    /// A folder or a file cannot be written.
+    pub fn make(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = &self.bases.folder;
+        let own = folder.join(format!("{name}-{}", random()?));
+        let new = own.with_extension(NEW);
+        let base = new.join(BASE);
+        fs::create_dir_all(&base)?;
+        fs::create_dir_all(Uploads::beside(&base).folder())?;
+        fs::write(new.join(IGNORE.0), IGNORE.1)?;
+        write(&new, name)?;
+        fs::rename(&new, &own)?;
+        sync(folder)?;
+        self.lock.note_change();
+        Ok(own.join(BASE))
+    }
+
+    /// Gives the base in a folder another name.
+    ///
+    /// # Errors
+    /// The name cannot be written; the base then keeps its name.
+    pub fn rename(&self, base: &Path, name: &str) -> io::Result<()> {
+        write(&self.bases.own(base)?, name)?;
+        self.lock.note_change();
+        Ok(())
+    }
+
+    /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
+    /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`]. Files of others
+    /// in its own folder stay there.
+    ///
+    /// # Errors
+    /// The first step failed; the base is unchanged.
+    pub fn remove(&self, base: &Path) -> io::Result<()> {
+        let own = self.bases.own(base)?;
+        let removed = own.with_extension(REMOVED);
+        fs::rename(&own, &removed)?;
+        // The base is gone already: an error here does not bring it back.
+        let synced = sync(&self.bases.folder);
+        self.lock.note_change();
+        if let Err(error) = remove_ours(&removed).and(synced) {
+            let folder = removed.display();
+            warn!(%folder, %error, "files of a deleted base remain");
+        }
+        Ok(())
+    }
+}
+
+/// Whether [`LockedBases::make`] could have given this name to a folder: `law-1f0c44a2`.
 fn is_own(folder: &str) -> bool {
     let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     folder.rsplit_once('-').is_some_and(|(name, digits)| {
@@ -216,7 +269,7 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Makes an empty base in the folder of a session that [`MadeBases::make`] returned. It names its
+/// Makes an empty base in the folder of a session that [`LockedBases::make`] returned. It names its
 /// files as they are uploaded, so that no name contains the folder.
 ///
 /// # Errors
@@ -227,7 +280,8 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
 /// # async fn f(engine: &pikerag_engine::Engine) -> Result<(), Box<dyn std::error::Error>> {
 /// use pikerag_engine::MadeBases;
 ///
-/// let folder = MadeBases::of(engine.settings()).make("law")?;
+/// let locked = MadeBases::of(engine.settings()).lock()?;
+/// let folder = locked.make("law")?;
 /// pikerag_engine::begin_base(&engine.session_over(folder)).await?;
 /// # Ok(())
 /// # }
@@ -277,6 +331,27 @@ mod tests {
         (place, bases)
     }
 
+    fn make(bases: &MadeBases, name: &str) -> PathBuf {
+        let locked = bases.lock().unwrap();
+        locked.make(name).unwrap()
+    }
+
+    fn rename(bases: &MadeBases, base: &Path, name: &str) -> io::Result<()> {
+        let locked = bases.lock().unwrap();
+        locked.rename(base, name)
+    }
+
+    fn remove(bases: &MadeBases, base: &Path) -> io::Result<()> {
+        let locked = bases.lock().unwrap();
+        locked.remove(base)
+    }
+
+    /// What the folder contains beside the file of the lock.
+    fn entries(bases: &MadeBases) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| !path.ends_with(".lock")).collect()
+    }
+
     fn names(bases: &MadeBases) -> Vec<String> {
         bases.all().into_keys().collect()
     }
@@ -298,32 +373,32 @@ mod tests {
     fn a_renamed_base_keeps_its_folder_and_a_removed_one_leaves_nothing() {
         let (_place, bases) = made();
         assert_eq!(names(&bases), [""; 0]);
-        let (law, tea) = (bases.make("law").unwrap(), bases.make("tea").unwrap());
+        let (law, tea) = (make(&bases, "law"), make(&bases, "tea"));
         fs::write(law.join("base.sqlite"), "x").unwrap();
         assert_eq!(names(&bases), ["law", "tea"]);
-        bases.rename(&law, "statutes").unwrap();
+        rename(&bases, &law, "statutes").unwrap();
         assert_eq!(bases.all()["statutes"], law);
-        let again = bases.make("law").unwrap();
+        let again = make(&bases, "law");
         assert_ne!(again, law, "no folder is used twice");
-        bases.remove(&law).unwrap();
+        remove(&bases, &law).unwrap();
         assert_eq!(names(&bases), ["law", "tea"]);
         assert!(!law.parent().unwrap().exists());
-        bases.remove(&tea).unwrap();
-        bases.remove(&again).unwrap();
-        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), 0, "no file is left");
+        remove(&bases, &tea).unwrap();
+        remove(&bases, &again).unwrap();
+        assert!(entries(&bases).is_empty(), "no file is left");
     }
 
     #[test]
     fn a_deletion_keeps_files_of_others() {
         let (place, bases) = made();
-        let law = bases.make("law").unwrap();
+        let law = make(&bases, "law");
         let outside = place.path().join("outside");
         fs::create_dir(&outside).unwrap();
         fs::write(outside.join("kept.md"), "x").unwrap();
         std::os::unix::fs::symlink(&outside, law.join("link")).unwrap();
         let own = law.parent().unwrap();
         fs::write(own.join("notes.md"), "x").unwrap();
-        bases.remove(&law).unwrap();
+        remove(&bases, &law).unwrap();
         assert_eq!(names(&bases), [""; 0]);
         let removed = own.with_extension(REMOVED);
         let left = fs::read_dir(&removed).unwrap().map(|entry| entry.unwrap().file_name());
@@ -336,7 +411,7 @@ mod tests {
     #[test]
     fn what_a_crash_leaves_is_no_base_and_is_removed_at_the_start() {
         let (_place, bases) = made();
-        let law = bases.make("law").unwrap();
+        let law = make(&bases, "law");
         fs::write(law.join("base.sqlite"), "x").unwrap();
         let own = law.parent().unwrap().to_owned();
         for left in [own.with_extension(REMOVED), bases.folder.join("tea-00000000.new")] {
@@ -345,13 +420,12 @@ mod tests {
             assert_eq!(names(&bases), ["law"], "{}", left.display());
         }
         // A crash before the base was begun, and an upload into a base without a database.
-        bases.make("oil").unwrap();
-        let gas = bases.make("gas").unwrap();
+        make(&bases, "oil");
+        let gas = make(&bases, "gas");
         fs::write(Uploads::beside(&gas).folder().join("a.md"), "x").unwrap();
         bases.finish_removals();
         assert_eq!(names(&bases), ["gas", "law"]);
-        let left: Vec<_> =
-            fs::read_dir(&bases.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let left = entries(&bases);
         assert!(left.len() == 2 && left.contains(&own), "{left:?}");
     }
 
@@ -365,22 +439,66 @@ mod tests {
             fs::write(folder.join("notes.md"), "x").unwrap();
         }
         bases.finish_removals();
-        assert_eq!(fs::read_dir(&bases.folder).unwrap().count(), others.len());
+        assert_eq!(entries(&bases).len(), others.len());
     }
 
     #[test]
     fn bases_elsewhere_and_bad_names_are_left_alone() {
         let (place, bases) = made();
-        bases.make("law").unwrap();
+        make(&bases, "law");
         let elsewhere = place.path().join("own");
         fs::create_dir_all(&elsewhere).unwrap();
-        assert!(bases.remove(&elsewhere).is_err() && elsewhere.exists());
-        assert!(bases.rename(&elsewhere, "x").is_err());
+        assert!(remove(&bases, &elsewhere).is_err() && elsewhere.exists());
+        assert!(rename(&bases, &elsewhere, "x").is_err());
         let twice = bases.folder.join("zzz-00000001");
         fs::create_dir_all(&twice).unwrap();
         for name in ["law", "../x", "default", ""] {
             write(&twice, name).unwrap();
             assert_eq!(names(&bases), ["law"], "{name:?}");
         }
+    }
+
+    #[test]
+    fn one_of_several_servers_makes_a_name() {
+        let (_place, bases) = made();
+        let try_make = || {
+            let locked = bases.lock().unwrap();
+            let is_free = !bases.all().contains_key("law");
+            is_free && locked.make("law").is_ok()
+        };
+        let n_made: usize = std::thread::scope(|scope| {
+            let servers: Vec<_> = (0..8).map(|_| scope.spawn(try_make)).collect();
+            servers.into_iter().map(|one| usize::from(one.join().unwrap())).sum()
+        });
+        assert_eq!((n_made, entries(&bases).len()), (1, 1));
+    }
+
+    #[test]
+    fn a_starting_server_spares_a_base_that_another_one_is_making() {
+        let (_place, bases) = made();
+        let locked = bases.lock().unwrap();
+        let law = locked.make("law").unwrap();
+        std::thread::scope(|scope| {
+            let starting = scope.spawn(|| bases.finish_removals());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(law.exists(), "the start waits for the lock");
+            fs::write(law.join("base.sqlite"), "x").unwrap();
+            drop(locked);
+            starting.join().unwrap();
+        });
+        assert_eq!(names(&bases), ["law"]);
+    }
+
+    #[test]
+    fn other_servers_see_that_a_base_was_made_renamed_or_removed() {
+        let (_place, bases) = made();
+        let mut versions = vec![bases.version()];
+        let law = make(&bases, "law");
+        versions.push(bases.version());
+        rename(&bases, &law, "statutes").unwrap();
+        versions.push(bases.version());
+        remove(&bases, &law).unwrap();
+        versions.push(bases.version());
+        assert!(versions.windows(2).all(|pair| pair[0] != pair[1]), "{versions:?}");
     }
 }

@@ -458,6 +458,17 @@ mod tests {
         };
         assert_eq!(held(&uploads), [""; 0]);
         let deep = send("law/old/a.md").await.unwrap();
+        for (name, is_free) in [
+            ("law", false),
+            ("law/old/a.md/b", false),
+            ("law/old/a.md/b/c", false),
+            ("law/old/a.md", true),
+            ("law/new/a.md", true),
+        ] {
+            let part = uploads.begin(name, &id("two"), 0, 9).unwrap();
+            assert_eq!(part.check_place().is_ok(), is_free, "{name}");
+            part.discard();
+        }
         assert!(matches!(send("law").await, Err(UploadError::NameTaken)));
         assert!(matches!(send("law/old/a.md/b").await, Err(UploadError::NameTaken)));
         // This file was put there by hand, under a name that uploads may not have.

@@ -135,6 +135,23 @@ impl Shared {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
     }
 
+    /// Adds the bases that other servers made over the same folder. It reads one small file, and the
+    /// folder only after a change. It does nothing while this server changes its bases.
+    pub(crate) fn find_new_bases(&self) {
+        let Ok(_held) = self.changing.try_lock() else { return };
+        if let Some(next) = self.live().with_new_bases() {
+            self.set_live(next);
+        }
+    }
+
+    /// The session of a base that this server or another one over the same folder made.
+    fn find_base(&self, name: &str) -> Option<Session> {
+        self.owner_of(name).or_else(|| {
+            self.find_new_bases();
+            self.owner_of(name)
+        })
+    }
+
     /// Whether a request needs a key: if others can reach the server, or if a key was ever made.
     pub(crate) fn needs_key(&self) -> Result<bool, KeysError> {
         let Some(keys) = &self.keys else { return Ok(!self.address.ip().is_loopback()) };
@@ -168,7 +185,8 @@ impl Shared {
     /// Opens a base with the caller's filter and cap. A base that the key does not open is reported
     /// as missing.
     pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
-        let session = self.owner_of(name).filter(|_| caller.opens(name));
+        // A name that the key does not open costs nothing.
+        let session = caller.opens(name).then(|| self.find_base(name)).flatten();
         let Some(session) = session else {
             return Err(Problem::new(404, "no-such-base", Fault::Caller)
                 .saying(format!("there is no base `{name}`"))

@@ -1,6 +1,7 @@
 //! Holds the settings, engine and bases that a request begins with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use pikerag_engine::settings::{DEFAULT_BASE, ServerSettings};
 use pikerag_engine::{Engine, MadeBases, Session};
@@ -15,6 +16,8 @@ pub(crate) struct Live {
     pub(crate) bases: BTreeMap<String, Session>,
     /// The names of the bases that were made over REST; the settings declare the others.
     pub(crate) made: BTreeSet<String>,
+    /// The version of the folder of made bases when it was read.
+    version: String,
 }
 
 impl Live {
@@ -22,7 +25,10 @@ impl Live {
     /// the same name.
     pub(crate) fn new(engine: Engine, settings: ServerSettings) -> Self {
         let (mut bases, mut made) = (BTreeMap::new(), BTreeSet::new());
-        for (name, folder) in MadeBases::of(engine.settings()).all() {
+        let folder = MadeBases::of(engine.settings());
+        // Before the bases: a change meanwhile is then read again.
+        let version = folder.version();
+        for (name, folder) in folder.all() {
             bases.insert(name.clone(), engine.session_over(folder));
             made.insert(name);
         }
@@ -33,7 +39,26 @@ impl Live {
             }
         }
         bases.insert(DEFAULT_BASE.to_owned(), engine.session());
-        Self { settings, engine, bases, made }
+        Self { settings, engine, bases, made, version }
+    }
+
+    /// The same state with the bases that other servers made since; `None` if no base was made,
+    /// renamed or removed. A base that another server renamed keeps its earlier name here.
+    pub(crate) fn with_new_bases(&self) -> Option<Self> {
+        let folder = MadeBases::of(self.engine.settings());
+        let version = folder.version();
+        if version == self.version {
+            return None;
+        }
+        let mut next = Self { version, ..self.clone() };
+        let known: BTreeSet<PathBuf> =
+            self.bases.values().map(|session| session.folder().to_owned()).collect();
+        for (name, folder) in folder.all() {
+            if !next.bases.contains_key(&name) && !known.contains(&folder) {
+                next = next.with(&name, self.engine.session_over(folder));
+            }
+        }
+        Some(next)
     }
 
     /// The same state with a further base that was made over REST.

@@ -122,6 +122,26 @@ fn bases_are_made_renamed_and_deleted_and_survive_a_restart() {
     assert!(!finds(&serving, "statutes", "Quillwort"));
 }
 
+#[test]
+fn a_base_of_another_server_over_the_same_folder_is_found() {
+    let place = Place::new();
+    let (one, other) = (place.serve(&["--offline"]), place.serve(&["--offline"]));
+    assert_eq!(other.get(&format!("{BASES}/law"), "").status, 404);
+    assert_eq!(make(&one, "law").status, 201);
+    assert_eq!(refusal(&make(&other, "law")), (409, "base-exists".to_owned()));
+    upload(&one, "law", "crane.md", "# Crane\n\nThe crane was built by Quillwort.\n");
+    assert!(finds(&other, "law", "Quillwort"));
+    assert_eq!(make(&other, "tea").status, 201);
+    assert_eq!(names(&one), ["default", "law", "tea"]);
+    // The other server learns of a new name when it starts again.
+    assert_eq!(rename(&one, "law", "statutes").status, 200);
+    assert_eq!(names(&other), ["default", "law", "tea"]);
+    assert_eq!(refusal(&make(&other, "statutes")), (409, "base-exists".to_owned()));
+    drop(other);
+    let other = place.serve(&["--offline"]);
+    assert_eq!(names(&other), ["default", "statutes", "tea"]);
+}
+
 /// A later base of the old name must not repeat responses of the renamed one.
 #[test]
 fn a_renamed_base_leaves_no_kept_response() {

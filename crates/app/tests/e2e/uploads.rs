@@ -157,6 +157,12 @@ fn files_of_a_form_are_uploaded_like_single_files() {
         let reply = send("", &form);
         assert_eq!((reply.status, reply.json()["code"].as_str()), (400, Some(code)), "{reply:?}");
     }
+    // Nor does a form of which a file cannot have its place.
+    for taken in ["docs/crane.md/a.md", "docs"] {
+        let reply = send("", &form(&[fine, ("file", taken, b"x")]));
+        let refusal = (reply.status, reply.json()["code"].clone());
+        assert_eq!(refusal, (409, json!("name-taken")), "{taken}: {reply:?}");
+    }
     let json = serving.post(&files, "", &json!({}));
     assert_eq!((json.status, json.json()["code"].as_str()), (415, Some("no-form")));
     assert!(!place.path("base.uploads/fine.md").exists());
@@ -166,6 +172,21 @@ fn files_of_a_form_are_uploaded_like_single_files() {
     let sent = send("?hold=true&unpack=true", &form(&[("file", "all.zip", &zip)])).json();
     let file = &sent["files"][0];
     assert_eq!((&file["unpacked"]["files"], &file["job"]), (&json!(["all/a.md"]), &Value::Null));
+    // An archive before an unreadable one stays and is indexed.
+    let zip = archive(&[("winch.md", b"# Winch\n\nThe winch Mirabel pulls.\n")]);
+    let parts = [("file", "good.zip", &zip[..]), ("file", "bad.zip", &b"no archive"[..])];
+    let reply = send("?unpack=true", &form(&parts));
+    let refusal = (reply.status, reply.json()["code"].clone());
+    assert_eq!(refusal, (422, json!("file-not-read")), "{reply:?}");
+    let jobs = serving.get(&format!("{BASE}/jobs"), "").json();
+    let ids = jobs.as_array().unwrap().iter().map(|job| job["id"].as_u64().unwrap());
+    let latest = ids.max().unwrap();
+    assert!(id < latest, "{jobs}");
+    let job = serving.wait_until(&format!("{BASE}/jobs/{latest}"), "", |job| {
+        !["waiting", "running"].contains(&job["stand"].as_str().unwrap())
+    });
+    assert_eq!(job["stand"], "done");
+    assert!(finds(&serving, "Mirabel"));
 }
 
 /// A method that a route does not have is refused with a problem, and only to callers with a key.

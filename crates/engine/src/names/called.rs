@@ -2,7 +2,8 @@
 //! their uploads, or by their absolute paths.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 use pikerag_knowledge::uri::{file_path, file_uri};
 use pikerag_knowledge::{FileRecord, Filter, FilterField};
@@ -15,32 +16,62 @@ use crate::error::{EngineError, Missing, Result};
 use crate::settings::this_folder;
 use crate::uploads::Uploads;
 
+/// The files of a base as programs name them. Making it costs one pass over the files, and finding a
+/// file does not depend on their number.
+pub(crate) struct CalledFiles<'a> {
+    names: &'a Names,
+    uploads: &'a Uploads,
+    /// Positions in the list of files, by name and by URI.
+    by_name: HashMap<Cow<'a, str>, Vec<usize>>,
+    by_place: HashMap<&'a Path, Vec<usize>>,
+}
+
 impl Names {
+    /// The files of the base as programs name them.
+    pub(crate) fn called_files<'a>(&'a self, uploads: &'a Uploads) -> CalledFiles<'a> {
+        let mut by_name: HashMap<Cow<'a, str>, Vec<usize>> = HashMap::new();
+        let mut by_place: HashMap<&'a Path, Vec<usize>> = HashMap::new();
+        for (at, file) in self.records.iter().enumerate() {
+            let (name, uri) = (file.path.as_str(), file_uri(&file.path));
+            by_name.entry(Cow::Borrowed(name)).or_default().push(at);
+            if uri.as_ref() != name {
+                by_name.entry(uri).or_default().push(at);
+            }
+            if let Some(place) = self.places.get(name) {
+                by_place.entry(place.as_path()).or_default().push(at);
+            }
+        }
+        CalledFiles { names: self, uploads, by_name, by_place }
+    }
+}
+
+impl<'a> CalledFiles<'a> {
     /// The file that a program names: by its name or URI in the base, by the name of its upload, or
     /// by its absolute path. The working folder has no effect. An absolute path is never ambiguous.
     ///
     /// # Errors
     /// [`EngineError::NotFound`]; [`EngineError::UnclearFile`] if an upload has the name of another
     /// file of the base.
-    pub(crate) fn file_called(&self, uploads: &Uploads, name: &str) -> Result<&FileRecord> {
-        let uploaded = uploads.place(name).ok().map(|place| self.absolute(&place));
+    pub(crate) fn file(&self, name: &str) -> Result<&'a FileRecord> {
+        let names = self.names;
+        let uploaded = self.uploads.place(name).ok().map(|place| names.absolute(&place));
         let typed = Path::new(name);
-        let typed = typed.is_absolute().then(|| self.absolute(typed));
-        let is_called = |file: &&FileRecord| {
-            let place = self.places.get(&file.path);
-            let is_at = |at: &Option<PathBuf>| at.is_some() && at.as_ref() == place;
-            file.path == name || file_uri(&file.path) == name || is_at(&uploaded) || is_at(&typed)
-        };
-        let files: Vec<&FileRecord> = self.records.iter().filter(is_called).collect();
+        let typed = typed.is_absolute().then(|| names.absolute(typed));
+        let places = uploaded.iter().chain(&typed);
+        let at_places = places.filter_map(|place| self.by_place.get(place.as_path()));
+        let named = self.by_name.get(name).into_iter();
+        let found: BTreeSet<usize> = named.chain(at_places).flatten().copied().collect();
+        let files: Vec<&'a FileRecord> =
+            found.into_iter().filter_map(|at| names.records.get(at)).collect();
         let Some(&first) = files.first() else {
             return Err(EngineError::NotFound { what: Missing::File, name: name.to_owned() });
         };
-        let place = self.place(&first.path);
-        if files.iter().all(|file| self.place(&file.path) == place) {
+        let place = names.place(&first.path);
+        if files.iter().all(|file| names.place(&file.path) == place) {
             // A file that is on record twice has this name at least once.
             return Ok(files.iter().find(|file| file.path == name).copied().unwrap_or(first));
         }
-        let shown = |file: &&FileRecord| self.shown_place(&file.path).display().to_string();
+        let shown = |file: &&FileRecord| names.shown_place(&file.path).display().to_string();
         Err(EngineError::UnclearFile {
             name: name.to_owned(),
             files: files.iter().map(shown).collect(),
@@ -130,7 +161,7 @@ mod tests {
         let files = ["docs/x.md", "pikerag.uploads/a b/ü.md", "r#1.jsonl", "/far/z.md"];
         let (folder, names, uploads) = names(&files);
         let called = |name: &str| {
-            names.file_called(&uploads, name).map(|file| file.path.clone()).map_err(|error| {
+            names.called_files(&uploads).file(name).map(|file| file.path.clone()).map_err(|error| {
                 assert!(matches!(error, EngineError::NotFound { .. }), "{error}");
             })
         };
@@ -155,16 +186,42 @@ mod tests {
     fn an_upload_with_the_name_of_another_file_is_ambiguous() {
         let (folder, names, uploads) = names(&["docs/x.md", "pikerag.uploads/docs/x.md"]);
         let top = folder.path().canonicalize().unwrap();
-        let error = names.file_called(&uploads, "docs/x.md").unwrap_err();
+        let error = names.called_files(&uploads).file("docs/x.md").unwrap_err();
         let EngineError::UnclearFile { name, files } = &error else { panic!("{error}") };
         assert_eq!((name.as_str(), files.len()), ("docs/x.md", 2));
         // Each listed path names its file.
         for (path, file) in files.iter().zip(["docs/x.md", "pikerag.uploads/docs/x.md"]) {
             assert_eq!(Path::new(path), top.join(file));
-            assert_eq!(names.file_called(&uploads, path).unwrap().path, file);
+            assert_eq!(names.called_files(&uploads).file(path).unwrap().path, file);
         }
-        let upload = names.file_called(&uploads, "pikerag.uploads/docs/x.md").unwrap();
+        let upload = names.called_files(&uploads).file("pikerag.uploads/docs/x.md").unwrap();
         assert_eq!(upload.path, "pikerag.uploads/docs/x.md");
+    }
+
+    #[test]
+    fn one_pass_over_the_files_serves_many_names() {
+        let paths: Vec<String> = (0..500).map(|at| format!("docs/{at}#.md")).collect();
+        let records: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let (folder, names, uploads) = names(&records);
+        let top = folder.path().canonicalize().unwrap();
+        let called = names.called_files(&uploads);
+        for path in records.into_iter().rev() {
+            let whole = top.join(path);
+            for name in [path, &file_uri(path), whole.to_str().unwrap()] {
+                assert_eq!(called.file(name).unwrap().path, path, "{name}");
+            }
+        }
+        let missing = called.file("docs/500#.md");
+        assert!(matches!(missing, Err(EngineError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_name_that_is_the_uri_of_another_file_is_ambiguous() {
+        let (_folder, names, uploads) = names(&["r#1.jsonl", "r%231.jsonl"]);
+        let called = names.called_files(&uploads);
+        let unclear = called.file("r%231.jsonl").unwrap_err();
+        assert!(matches!(unclear, EngineError::UnclearFile { .. }), "{unclear}");
+        assert_eq!(called.file("r#1.jsonl").unwrap().path, "r#1.jsonl");
     }
 
     #[test]
@@ -172,7 +229,7 @@ mod tests {
         let (folder, names, uploads) = names(&["docs/x.md", "TOP/docs/x.md"]);
         let whole = folder.path().canonicalize().unwrap().join("docs/x.md");
         for name in ["docs/x.md", whole.to_str().unwrap()] {
-            assert_eq!(names.file_called(&uploads, name).unwrap().path, name);
+            assert_eq!(names.called_files(&uploads).file(name).unwrap().path, name);
         }
     }
 

@@ -128,6 +128,19 @@ impl Part {
         Ok(self.held)
     }
 
+    /// Checks that [`Part::finish`] can put the file in its place: no folder has its name, and no
+    /// file has the name of a folder above it.
+    ///
+    /// # Errors
+    /// [`UploadError::NameTaken`].
+    pub fn check_place(&self) -> Result<(), UploadError> {
+        let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
+        let within = self.place.ancestors().skip(1);
+        let mut above = within.take_while(|above| above.starts_with(&self.uploads.folder));
+        let is_taken = is_folder(&self.place) || above.any(|above| above.is_file());
+        if is_taken { Err(UploadError::NameTaken) } else { Ok(()) }
+    }
+
     /// Puts the complete file in its place, in one step: readers see the old file or the new one.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ pub async fn named_files(session: &Session, called: &[&str]) -> Result<Vec<Named
 }
 
 /// As [`named_files`], with an error for each name that is not one of one file. The base is read
-/// once for all names.
+/// once for all names, and its files are compared with all names in one pass.
 ///
 /// # Errors
 /// There is no base, or the caller sees only a part of it.
@@ -158,8 +158,9 @@ pub async fn find_files(session: &Session, called: &[&str]) -> Result<Vec<Result
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let uploads = Uploads::beside(session.folder());
+    let files = names.called_files(&uploads);
     let named = called.iter().map(|name| {
-        let file = names.file_called(&uploads, name)?;
+        let file = files.file(name)?;
         Ok(NamedFile { name: file.path.clone(), path: names.place(&file.path) })
     });
     Ok(named.collect())

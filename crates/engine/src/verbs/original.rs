@@ -81,10 +81,10 @@ pub async fn original_named(session: &Session, name: &str) -> Result<OriginalRes
     let base = session.base().await?;
     let names = session.names(&base).await?;
     let uploads = Uploads::beside(session.folder());
-    let whole = file_part(name);
-    let file = match names.file_called(&uploads, name) {
+    let (files, whole) = (names.called_files(&uploads), file_part(name));
+    let file = match files.file(name) {
         // The URI of a document inside a file.
-        Err(EngineError::NotFound { .. }) if whole != name => names.file_called(&uploads, whole)?,
+        Err(EngineError::NotFound { .. }) if whole != name => files.file(whole)?,
         found => found?,
     };
     stored(&base, file.clone()).await

@@ -52,8 +52,9 @@ pub(crate) struct UploadedFiles {
 }
 
 /// Uploads files as a form: each as `PUT …/files/{file}` does, and one job indexes them. Nothing
-/// is stored before the whole form has arrived and all names are valid. The limit of a file's
-/// bytes holds for each.
+/// is stored before the whole form has arrived and all names are valid and free. If a file cannot
+/// be stored after that (full disk, unreadable archive), the files before it stay and are indexed.
+/// The limit of a file's bytes holds for each.
 #[utoipa::path(post, path = "/api/v1/bases/{base}/files", operation_id = "uploadFiles", tag = "files",
     params(("base" = String, Path), AfterUpload),
     request_body(content = UploadForm, content_type = "multipart/form-data"),
@@ -71,19 +72,37 @@ pub(crate) async fn upload(
     let most = session.settings().parser_limits.file_bytes;
     let mut arriving = Arriving { uploads: &uploads, most, files: Vec::new() };
     arriving.receive(reader(&headers)?, body).await?;
+    if !unpack {
+        for (_, part) in &arriving.files {
+            part.check_place()?;
+        }
+    }
     let (mut files, mut paths) = (Vec::new(), Vec::<PathBuf>::new());
-    while !arriving.files.is_empty() {
+    let mut failed: Option<Problem> = None;
+    while failed.is_none() && !arriving.files.is_empty() {
         let (file, part) = arriving.files.remove(0);
         let held = part.held();
-        let (places, unpacked) = stored(&session, part, &file, (None, unpack)).await?;
-        paths.extend(places);
-        files.push(Uploaded { file, held, is_whole: true, upload: None, job: None, unpacked });
+        match stored(&session, part, &file, (None, unpack)).await {
+            Ok((places, unpacked)) => {
+                paths.extend(places);
+                let (upload, job) = (None, None);
+                files.push(Uploaded { file, held, is_whole: true, upload, job, unpacked });
+            }
+            Err(problem) => failed = Some(problem),
+        }
     }
+    // Earlier files may have replaced older versions, so they stay and get their job.
     if !hold && !paths.is_empty() {
         let job = app.begin(&caller, &base, &session, Work::files(paths)).await?.id();
         files.iter_mut().for_each(|file| file.job = Some(job));
     }
-    Ok(Json(UploadedFiles { files }))
+    match failed {
+        None => Ok(Json(UploadedFiles { files })),
+        Some(problem) if files.is_empty() => Err(problem),
+        Some(problem) => Err(problem.hint(
+            "earlier files of the form are stored: GET …/sent lists them; send the others again",
+        )),
+    }
 }
 
 fn reader(headers: &HeaderMap) -> Result<FormReader, Problem> {

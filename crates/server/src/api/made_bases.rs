@@ -13,7 +13,7 @@ use axum::{Extension, Json};
 use pikerag_engine::keys::{Keys, mark_as_needed, now};
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::settings::is_base_name;
-use pikerag_engine::{Engine, MadeBases, begin_base};
+use pikerag_engine::{Engine, LockedBases, MadeBases, begin_base};
 use serde::Deserialize;
 use tracing::info;
 use utoipa::{IntoParams, ToSchema};
@@ -118,25 +118,29 @@ async fn to_the_end<T: Send + 'static>(
 async fn made(app: &App, name: String) -> Result<BaseLine, Problem> {
     // The settings file is not read again meanwhile: it would restore the earlier bases.
     let _held = app.changing.lock().await;
-    let (engine, most, n_made) = {
-        let live = app.live();
-        (live.engine.clone(), live.settings.bases_limit, live.made.len())
-    };
+    let engine = app.live().engine.clone();
     let bases = MadeBases::of(engine.settings());
+    // Held until the base is begun: a starting server would remove it before.
+    let locked = lock(&bases).await?;
     check_free(app, &bases, &name)?;
+    let (most, n_made) = (app.live().settings.bases_limit, bases.all().len());
     if most <= n_made {
         return Err(Problem::new(409, "too-many-bases", Fault::Caller)
             .saying(format!("{most} bases may be made, and there are {n_made}"))
             .in_chinese(format!("最多可创建 {most} 个知识库，现有 {n_made} 个"))
             .hint("delete one, or ask the operator to raise `server.bases_limit`"));
     }
-    let (at, own) = (bases.clone(), name.clone());
-    let folder = on_disk(move || at.make(&own)).await?;
+    let own = name.clone();
+    let (locked, folder) = on_disk(move || {
+        let folder = locked.make(&own)?;
+        Ok((locked, folder))
+    })
+    .await?;
     let session = engine.session_over(folder.clone());
     if let Err(error) = begin_base(&session).await {
         drop(session);
         engine.close(&folder).await?;
-        on_disk(move || bases.remove(&folder)).await?;
+        on_disk(move || locked.remove(&folder)).await?;
         return Err(error.into());
     }
     // Without its store of keys, no server may serve the base. If it cannot be read, keys exist.
@@ -161,6 +165,7 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     }
     let engine = app.live().engine.clone();
     let bases = MadeBases::of(engine.settings());
+    let locked = lock(&bases).await?;
     check_free(app, &bases, &name)?;
     check_keys(app, base)?;
     if 0 < app.jobs.waiting(base) {
@@ -172,7 +177,7 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     let outcome = match app.jobs.close_idle(base).await {
         true => {
             let own = name.clone();
-            on_disk(move || bases.rename(&folder, &own)).await
+            on_disk(move || locked.rename(&folder, &own)).await
         }
         false => Err(in_use(base)),
     };
@@ -218,7 +223,13 @@ async fn removed(app: &App, engine: &Engine, base: &str, folder: &Path) -> Resul
     app.jobs.close_deleted(base).await;
     engine.close(folder).await?;
     let (bases, folder) = (MadeBases::of(engine.settings()), folder.to_owned());
-    on_disk(move || bases.remove(&folder)).await
+    on_disk(move || bases.lock()?.remove(&folder)).await
+}
+
+/// Locks the folder of the bases against changes by other servers.
+async fn lock(bases: &MadeBases) -> Result<LockedBases, Problem> {
+    let bases = bases.clone();
+    on_disk(move || bases.lock()).await
 }
 
 /// Waits briefly until few sessions use a base; false if more remain.
@@ -299,6 +310,11 @@ async fn on_disk<T: Send + 'static>(
         ErrorKind::StorageFull => Problem::new(507, "disk-full", Fault::Server)
             .saying("the disk of the server is full")
             .in_chinese("服务器的磁盘已满")
+            .logged(&error_chain(&error)),
+        ErrorKind::TimedOut => Problem::new(500, "not-written", Fault::Server)
+            .saying("another server is changing the bases of this folder")
+            .in_chinese("另一台服务器正在更改此文件夹中的知识库")
+            .hint("try again")
             .logged(&error_chain(&error)),
         _ => Problem::new(500, "not-written", Fault::Server)
             .saying("the folder of the base could not be changed")
