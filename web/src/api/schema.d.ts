@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/blobs/{digest}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refused: no files of models are stored. */
+        post: operations["uploadOllamaBlob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/chat": {
         parameters: {
             query?: never;
@@ -13,8 +30,110 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answers the last message of a conversation. */
-        post: operations["post_api_chat"];
+        /** Answers the last message of a conversation. Below the answer, a list links its sources. */
+        post: operations["ollamaChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refused: models cannot be copied. */
+        post: operations["copyOllamaModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refused: models cannot be created. */
+        post: operations["createOllamaModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Refused: models cannot be deleted. */
+        delete: operations["deleteOllamaModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/embed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Vectors of texts. */
+        post: operations["ollamaEmbed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The vector of a text, as earlier clients read it. */
+        post: operations["ollamaEmbeddings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/generate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a prompt. Below the answer, a list links its sources. */
+        post: operations["ollamaGenerate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -29,9 +148,60 @@ export interface paths {
             cookie?: never;
         };
         /** The loaded models: an empty list, because none needs loading. */
-        get: operations["get_api_ps"];
+        get: operations["listOllamaRunningModels"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Reports that a model is available; nothing is downloaded. */
+        post: operations["pullOllamaModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refused: models cannot be published. */
+        post: operations["pushOllamaModel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/show": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Describes a model. */
+        post: operations["showOllamaModel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -46,7 +216,7 @@ export interface paths {
             cookie?: never;
         };
         /** The available models. */
-        get: operations["get_api_tags"];
+        get: operations["listOllamaModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -63,9 +233,13 @@ export interface paths {
             cookie?: never;
         };
         /** The bases that this key opens. */
-        get: operations["get_api_v1_bases"];
+        get: operations["listBases"];
         put?: never;
-        post?: never;
+        /**
+         * Makes an empty base. It is in a folder of the server (`server.bases_folder`) and is there again
+         *     after a restart.
+         */
+        post: operations["createBase"];
         delete?: never;
         options?: never;
         head?: never;
@@ -80,13 +254,22 @@ export interface paths {
             cookie?: never;
         };
         /** What a base holds, its pending work, and problems of its files. */
-        get: operations["get_api_v1_bases_base"];
+        get: operations["getBase"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Deletes a base that was made over REST or on the page: documents, uploads, runs and everything
+         *     else. Waiting jobs are dropped. While a job or a request uses the base, and while a key names
+         *     it, it is refused.
+         */
+        delete: operations["deleteBase"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Renames a base that was made over REST or on the page. Running questions continue. While a job
+         *     waits or runs, and while a key names the base, it is refused.
+         */
+        patch: operations["renameBase"];
         trace?: never;
     };
     "/api/v1/bases/{base}/ask": {
@@ -104,7 +287,7 @@ export interface paths {
          *     answer while a model writes it, then `answer` or `problem`. Closing the connection stops the
          *     run.
          */
-        post: operations["post_api_v1_bases_base_ask"];
+        post: operations["ask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -119,13 +302,19 @@ export interface paths {
             cookie?: never;
         };
         /** One passage. */
-        get: operations["get_api_v1_bases_base_chunks_chunk"];
+        get: operations["getChunk"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Edits a passage: its new text becomes the smallest corrections of its document, which keep the
+         *     old text, the author and the time. The file is read again with them, now and at every later
+         *     reading; the edited passage has another identifier. An edit that joins or splits paragraphs is
+         *     refused, and so are edits of words that are several times in the document.
+         */
+        patch: operations["editChunk"];
         trace?: never;
     };
     "/api/v1/bases/{base}/deletion": {
@@ -136,7 +325,7 @@ export interface paths {
             cookie?: never;
         };
         /** What deleting or forgetting a file would remove. Nothing is changed. */
-        get: operations["get_api_v1_bases_base_deletion"];
+        get: operations["previewDeletion"];
         put?: never;
         post?: never;
         delete?: never;
@@ -158,7 +347,7 @@ export interface paths {
          * Tests the settings and the machine: one small call to each model, one or two to measure the
          *     chat model's speed, and five to the model that reads passages.
          */
-        post: operations["post_api_v1_bases_base_doctor"];
+        post: operations["runDoctor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -175,7 +364,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** What indexing the pending uploads would cost. No model is called. */
-        post: operations["post_api_v1_bases_base_estimate"];
+        post: operations["estimateIndexing"];
         delete?: never;
         options?: never;
         head?: never;
@@ -193,7 +382,7 @@ export interface paths {
          * The whole graph as JSON lines, sent while it is read. The stream is cut off if the base cannot
          *     be read to the end.
          */
-        get: operations["get_api_v1_bases_base_export"];
+        get: operations["exportGraph"];
         put?: never;
         post?: never;
         delete?: never;
@@ -210,10 +399,10 @@ export interface paths {
             cookie?: never;
         };
         /** The verified answers of a base. */
-        get: operations["get_api_v1_bases_base_feedback"];
+        get: operations["listVerifiedAnswers"];
         put?: never;
         /** Accepts, corrects or rejects an answer. */
-        post: operations["post_api_v1_bases_base_feedback"];
+        post: operations["giveFeedback"];
         delete?: never;
         options?: never;
         head?: never;
@@ -231,7 +420,7 @@ export interface paths {
         put?: never;
         post?: never;
         /** Revokes a verified answer. */
-        delete: operations["delete_api_v1_bases_base_feedback_id"];
+        delete: operations["revokeVerifiedAnswer"];
         options?: never;
         head?: never;
         patch?: never;
@@ -245,11 +434,17 @@ export interface paths {
             cookie?: never;
         };
         /** The files of the base, and whether they still exist. */
-        get: operations["get_api_v1_bases_base_files"];
+        get: operations["listFiles"];
         put?: never;
-        post?: never;
+        /**
+         * Uploads files as a form: each as `PUT …/files/{file}` does, and one job indexes them. Nothing
+         *     is stored before the whole form has arrived and all names are valid and free. If a file cannot
+         *     be stored after that (full disk, unreadable archive), the files before it stay and are indexed.
+         *     The limit of a file's bytes holds for each.
+         */
+        post: operations["uploadFiles"];
         /** Deletes a file with everything that was derived from it. */
-        delete: operations["delete_api_v1_bases_base_files"];
+        delete: operations["deleteFile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -269,7 +464,7 @@ export interface paths {
          *     and all use the same `?upload=ID`, so pieces of two senders are never joined. An interrupted
          *     upload continues where it ended (`bytes *\/WHOLE` if no byte is left to send).
          */
-        put: operations["put_api_v1_bases_base_files_file"];
+        put: operations["uploadFile"];
         post?: never;
         delete?: never;
         options?: never;
@@ -285,7 +480,7 @@ export interface paths {
             cookie?: never;
         };
         /** What one question would cost by a method. No model is called. */
-        get: operations["get_api_v1_bases_base_forecast"];
+        get: operations["forecastQuestion"];
         put?: never;
         post?: never;
         delete?: never;
@@ -302,7 +497,7 @@ export interface paths {
             cookie?: never;
         };
         /** A node of the graph with its surroundings. Only these are read, even in a large base. */
-        get: operations["get_api_v1_bases_base_graph"];
+        get: operations["getGraphAround"];
         put?: never;
         post?: never;
         delete?: never;
@@ -322,7 +517,7 @@ export interface paths {
          * An overview of the graph: the documents with the most connections, what they contain, and what
          *     was derived from that. It reads the whole graph, which takes seconds for a million nodes.
          */
-        get: operations["get_api_v1_bases_base_graph_overview"];
+        get: operations["getGraphOverview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -341,7 +536,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Indexes uploaded files: all pending ones, or those that failed before. */
-        post: operations["post_api_v1_bases_base_index"];
+        post: operations["indexFiles"];
         delete?: never;
         options?: never;
         head?: never;
@@ -356,7 +551,7 @@ export interface paths {
             cookie?: never;
         };
         /** The latest 500 jobs of a base and all that are not over, newest first. */
-        get: operations["get_api_v1_bases_base_jobs"];
+        get: operations["listJobs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -373,7 +568,7 @@ export interface paths {
             cookie?: never;
         };
         /** A job. With `Accept: text/event-stream` it is sent again at each step, until it is over. */
-        get: operations["get_api_v1_bases_base_jobs_job"];
+        get: operations["getJob"];
         put?: never;
         post?: never;
         delete?: never;
@@ -395,7 +590,7 @@ export interface paths {
          * Begins a job that is `offered`, within its bill, or begins again a job that is `set_aside`,
          *     `incomplete` or `failed`. The job then belongs to this key.
          */
-        post: operations["post_api_v1_bases_base_jobs_job_begin"];
+        post: operations["beginJob"];
         delete?: never;
         options?: never;
         head?: never;
@@ -410,7 +605,7 @@ export interface paths {
             cookie?: never;
         };
         /** The bytes of a file as they were when it was indexed. */
-        get: operations["get_api_v1_bases_base_original"];
+        get: operations["downloadOriginal"];
         put?: never;
         post?: never;
         delete?: never;
@@ -430,7 +625,7 @@ export interface paths {
          * The incomplete uploads. An upload that has not grown for seven days is dropped; when the disk is
          *     full, so are all that nobody is sending.
          */
-        get: operations["get_api_v1_bases_base_parts"];
+        get: operations["listIncompleteUploads"];
         put?: never;
         post?: never;
         delete?: never;
@@ -447,7 +642,7 @@ export interface paths {
             cookie?: never;
         };
         /** Typed records with their sources. */
-        get: operations["get_api_v1_bases_base_records"];
+        get: operations["listRecords"];
         put?: never;
         post?: never;
         delete?: never;
@@ -464,7 +659,7 @@ export interface paths {
             cookie?: never;
         };
         /** The latest runs, newest first. */
-        get: operations["get_api_v1_bases_base_runs"];
+        get: operations["listRuns"];
         put?: never;
         post?: never;
         delete?: never;
@@ -481,7 +676,7 @@ export interface paths {
             cookie?: never;
         };
         /** A run with all its events. */
-        get: operations["get_api_v1_bases_base_runs_run"];
+        get: operations["getRun"];
         put?: never;
         post?: never;
         delete?: never;
@@ -498,7 +693,7 @@ export interface paths {
             cookie?: never;
         };
         /** Where two runs diverge, and the evidence of each answer. */
-        get: operations["get_api_v1_bases_base_runs_run_diff_other"];
+        get: operations["compareRuns"];
         put?: never;
         post?: never;
         delete?: never;
@@ -520,7 +715,7 @@ export interface paths {
          * Forks a run: repeats it up to a decision, decides that differently, and continues as a run of
          *     its own.
          */
-        post: operations["post_api_v1_bases_base_runs_run_fork"];
+        post: operations["forkRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -537,7 +732,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Replays a run from recorded replies. No model is called. */
-        post: operations["post_api_v1_bases_base_runs_run_replay"];
+        post: operations["replayRun"];
         delete?: never;
         options?: never;
         head?: never;
@@ -554,7 +749,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Searches for passages. */
-        post: operations["post_api_v1_bases_base_search"];
+        post: operations["search"];
         delete?: never;
         options?: never;
         head?: never;
@@ -569,7 +764,7 @@ export interface paths {
             cookie?: never;
         };
         /** The complete uploads, by name. Those that are not in the base are pending, or could not be read. */
-        get: operations["get_api_v1_bases_base_sent"];
+        get: operations["listUploads"];
         put?: never;
         post?: never;
         /**
@@ -577,7 +772,7 @@ export interface paths {
          *     base). Files that a job is about to read are kept. Files of an offered or set-aside job are kept
          *     too, unless you name them.
          */
-        delete: operations["delete_api_v1_bases_base_sent"];
+        delete: operations["discardUploads"];
         options?: never;
         head?: never;
         patch?: never;
@@ -594,7 +789,7 @@ export interface paths {
          * The settings of a base: models by role, embedder, reranker, caps. It contains no key and no
          *     password.
          */
-        get: operations["get_api_v1_bases_base_settings"];
+        get: operations["getSettings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -611,7 +806,7 @@ export interface paths {
             cookie?: never;
         };
         /** The documents of a base, by URI. */
-        get: operations["get_api_v1_bases_base_sources"];
+        get: operations["listSources"];
         put?: never;
         post?: never;
         delete?: never;
@@ -628,7 +823,7 @@ export interface paths {
             cookie?: never;
         };
         /** A document with its passages in reading order, each with the rectangles of every piece. */
-        get: operations["get_api_v1_bases_base_sources_source"];
+        get: operations["getSource"];
         put?: never;
         post?: never;
         delete?: never;
@@ -650,7 +845,7 @@ export interface paths {
          * Corrects a passage of a document. Its file is read again with all corrections, now and at every
          *     later reading.
          */
-        post: operations["post_api_v1_bases_base_sources_source_corrections"];
+        post: operations["correctReading"];
         delete?: never;
         options?: never;
         head?: never;
@@ -668,7 +863,7 @@ export interface paths {
         put?: never;
         post?: never;
         /** Removes a correction by its number, from 1. The file is read again without it. */
-        delete: operations["delete_api_v1_bases_base_sources_source_corrections_number"];
+        delete: operations["deleteCorrection"];
         options?: never;
         head?: never;
         patch?: never;
@@ -686,7 +881,7 @@ export interface paths {
          *     points: the rectangles of passages and citations use these units, from the upper left corner.
          *     `page-count` gives the number of pages.
          */
-        get: operations["get_api_v1_bases_base_sources_source_pages_page"];
+        get: operations["getPageImage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -706,7 +901,7 @@ export interface paths {
          * The text that was read from a document, with the corrections of its file. The spans of passages
          *     refer to this text.
          */
-        get: operations["get_api_v1_bases_base_sources_source_reading"];
+        get: operations["getReading"];
         put?: never;
         post?: never;
         delete?: never;
@@ -725,7 +920,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Runs a `SELECT` over the typed tables. */
-        post: operations["post_api_v1_bases_base_sql"];
+        post: operations["queryTables"];
         delete?: never;
         options?: never;
         head?: never;
@@ -740,7 +935,7 @@ export interface paths {
             cookie?: never;
         };
         /** The typed tables, by name. */
-        get: operations["get_api_v1_bases_base_tables"];
+        get: operations["listTables"];
         put?: never;
         post?: never;
         delete?: never;
@@ -757,12 +952,12 @@ export interface paths {
             cookie?: never;
         };
         /** The pairs of a colloquial word and the documents' word. */
-        get: operations["get_api_v1_bases_base_tag_pairs"];
+        get: operations["listTagPairs"];
         put?: never;
         /** Declares a pair. */
-        post: operations["post_api_v1_bases_base_tag_pairs"];
+        post: operations["addTagPair"];
         /** Deletes a pair. */
-        delete: operations["delete_api_v1_bases_base_tag_pairs"];
+        delete: operations["deleteTagPair"];
         options?: never;
         head?: never;
         patch?: never;
@@ -776,7 +971,7 @@ export interface paths {
             cookie?: never;
         };
         /** The classes of tags, with the number of tags in each and of passages that have one. */
-        get: operations["get_api_v1_bases_base_tags"];
+        get: operations["listTagClasses"];
         put?: never;
         post?: never;
         delete?: never;
@@ -793,16 +988,36 @@ export interface paths {
             cookie?: never;
         };
         /** A class with its most frequent tags. */
-        get: operations["get_api_v1_bases_base_tags_class"];
+        get: operations["getTagClass"];
         /** Declares a class, or replaces its declaration. */
-        put: operations["put_api_v1_bases_base_tags_class"];
+        put: operations["setTagClass"];
         post?: never;
         /** Deletes a class with its tags permanently. */
-        delete: operations["delete_api_v1_bases_base_tags_class"];
+        delete: operations["deleteTagClass"];
         options?: never;
         head?: never;
         /** Renames a class. Its tags stay. */
-        patch: operations["patch_api_v1_bases_base_tags_class"];
+        patch: operations["renameTagClass"];
+        trace?: never;
+    };
+    "/api/v1/bases/{base}/texts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Inserts a text as a document. It is stored as an uploaded file: `GET …/files`, `DELETE …/files`
+         *     and `PUT …/files/{file}` know it by its name.
+         */
+        post: operations["insertText"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/bases/{base}/uploads": {
@@ -813,7 +1028,7 @@ export interface paths {
             cookie?: never;
         };
         /** How many bytes of an incomplete upload have arrived, which is where to continue. */
-        get: operations["get_api_v1_bases_base_uploads"];
+        get: operations["getUpload"];
         put?: never;
         post?: never;
         delete?: never;
@@ -830,7 +1045,7 @@ export interface paths {
             cookie?: never;
         };
         /** The caps and the spent sums of the key of this request, and of the server. */
-        get: operations["get_api_v1_budget"];
+        get: operations["getBudget"];
         put?: never;
         post?: never;
         delete?: never;
@@ -847,7 +1062,7 @@ export interface paths {
             cookie?: never;
         };
         /** The reports that `pikerag eval` wrote below `server.evaluations`. */
-        get: operations["get_api_v1_evaluations"];
+        get: operations["listEvaluations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -864,7 +1079,7 @@ export interface paths {
             cookie?: never;
         };
         /** One report. */
-        get: operations["get_api_v1_evaluations_report"];
+        get: operations["getEvaluation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -881,13 +1096,13 @@ export interface paths {
             cookie?: never;
         };
         /** All keys, with the sum spent with each. */
-        get: operations["get_api_v1_keys"];
+        get: operations["listKeys"];
         put?: never;
         /**
          * Makes a key. The first one must have scope `admin` for all bases: from then on every request
          *     needs a key, and somebody must be able to make the next one.
          */
-        post: operations["post_api_v1_keys"];
+        post: operations["createKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -905,7 +1120,7 @@ export interface paths {
         put?: never;
         post?: never;
         /** Revokes a key. It opens nothing from then on. */
-        delete: operations["delete_api_v1_keys_id"];
+        delete: operations["revokeKey"];
         options?: never;
         head?: never;
         patch?: never;
@@ -921,7 +1136,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Gives a key a new secret. The old one becomes invalid at once, or after a grace period. */
-        post: operations["post_api_v1_keys_id_rotate"];
+        post: operations["rotateKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -936,7 +1151,7 @@ export interface paths {
             cookie?: never;
         };
         /** The methods that answer questions, with their parameters. */
-        get: operations["get_api_v1_methods"];
+        get: operations["listMethods"];
         put?: never;
         post?: never;
         delete?: never;
@@ -956,7 +1171,7 @@ export interface paths {
          * The models that the server could use: of servers on its machine, of the catalogue, of
          *     providers. No model is called.
          */
-        get: operations["get_api_v1_models"];
+        get: operations["listModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -977,7 +1192,7 @@ export interface paths {
          * Sets the chat model in the settings file of the server. New questions use it without a restart;
          *     running requests keep theirs. The file must be trusted and writable.
          */
-        put: operations["put_api_v1_models_chosen"];
+        put: operations["setChatModel"];
         post?: never;
         delete?: never;
         options?: never;
@@ -996,15 +1211,15 @@ export interface paths {
          * The latest download of a model. With `Accept: text/event-stream` it is sent again at each step,
          *     until it is over.
          */
-        get: operations["get_api_v1_models_pull"];
+        get: operations["getModelPull"];
         put?: never;
         /**
          * Begins to fetch a model of the catalogue, and llama.cpp's server if it is missing. An
          *     interrupted download continues.
          */
-        post: operations["post_api_v1_models_pull"];
+        post: operations["pullModel"];
         /** Stops the download of a model. The bytes that came stay, and the next download continues. */
-        delete: operations["delete_api_v1_models_pull"];
+        delete: operations["stopModelPull"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1023,7 +1238,7 @@ export interface paths {
          * Tries a chat model by one small call, before it is set. Nothing is written. The call counts in
          *     the caps.
          */
-        post: operations["post_api_v1_models_test"];
+        post: operations["testChatModel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1038,7 +1253,7 @@ export interface paths {
             cookie?: never;
         };
         /** The protocol version. */
-        get: operations["get_api_version"];
+        get: operations["getOllamaVersion"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1055,7 +1270,7 @@ export interface paths {
             cookie?: never;
         };
         /** Whether the program runs. */
-        get: operations["get_health"];
+        get: operations["getHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1072,10 +1287,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Counters for Prometheus. They cover all bases, so a key that opens some bases or sees a part is
-         *     refused.
+         * Counters for Prometheus, in its text format; as OpenMetrics if `Accept` prefers that. They cover
+         *     all bases, so a key that opens some bases or sees a part is refused.
          */
-        get: operations["get_metrics"];
+        get: operations["getMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1092,7 +1307,7 @@ export interface paths {
             cookie?: never;
         };
         /** A passage as an HTML page. */
-        get: operations["get_passages_base_chunk"];
+        get: operations["showPassage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1112,7 +1327,7 @@ export interface paths {
          * Whether the server accepts requests and can read its bases. It fails once the server is
          *     stopping.
          */
-        get: operations["get_ready"];
+        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1130,8 +1345,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sorts texts by their relevance to a query with the configured reranker, best first. */
-        post: operations["post_rerank"];
+        /**
+         * Sorts texts by their relevance to a query with the configured reranker, best first. The score is
+         *     from 0 to 1.
+         */
+        post: operations["rerank"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1147,8 +1365,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Finds passages for a query. */
-        post: operations["post_retrieval"];
+        /**
+         * Finds passages for a query, best first. A score is the similarity of `/search`: it compares
+         *     between queries, so it need not fall from one passage to the next.
+         */
+        post: operations["retrieveForDify"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1166,10 +1387,11 @@ export interface paths {
         put?: never;
         /**
          * Answers the last message of a conversation. In a stream, `reasoning_content` reports each step
-         *     as it happens, and the answer while a model writes it. The checked answer comes last, with a `source` event for each citation, as Open
-         *     WebUI reads them.
+         *     as it happens, and the answer while a model writes it. The checked answer comes last, with a
+         *     `source` event for each citation, as Open WebUI reads them, and with the citations as
+         *     `annotations`.
          */
-        post: operations["post_v1_chat_completions"];
+        post: operations["createChatCompletion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1186,7 +1408,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Vectors of texts, by the embedder of a base. */
-        post: operations["post_v1_embeddings"];
+        post: operations["createEmbeddings"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1201,9 +1423,136 @@ export interface paths {
             cookie?: never;
         };
         /** The available models: a name for each method and base. */
-        get: operations["get_v1_models"];
+        get: operations["listOpenAiModels"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model by its name, whose `/` and `@` may be percent-encoded. */
+        get: operations["getOpenAiModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/rerank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same at the address of Jina and of Cohere's first version. */
+        post: operations["rerankV1"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answers the last message of the input. In a stream, a summary of reasoning reports each step as
+         *     it happens, and the answer while a model writes it; the checked answer is the output text, with
+         *     an annotation for each citation. Responses are not stored.
+         */
+        post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Responses are not stored: always 404. */
+        get: operations["getResponse"];
+        put?: never;
+        post?: never;
+        /** Responses are not stored, so there is nothing to delete: always 404. */
+        delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Nothing runs in the background, so there is nothing to cancel: always 404. Closing the
+         *     connection stops a run.
+         */
+        post: operations["cancelResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Responses are not stored, nor are their inputs: always 404. */
+        get: operations["listResponseInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/rerank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The same at the address of Cohere's second version. */
+        post: operations["rerankV2"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1373,7 +1722,14 @@ export interface components {
         };
         /** @description A base by its name. */
         BaseLine: {
+            /** @description Only if it was made over REST or on the page, so that it can be renamed and deleted there. */
+            made?: boolean;
             /** @description The name that requests use. */
+            name: string;
+        };
+        /** @description The name of a base. */
+        BaseName: {
+            /** @description 1 to 64 letters (a to z, A to Z), digits, `-` and `_`; not `default`. */
             name: string;
         };
         /** @description The size of a base. */
@@ -1526,16 +1882,183 @@ export interface components {
              */
             seq: number;
         };
-        /** @description The request that a chat program sends; other fields are ignored. */
+        /** @description A citation in the text of an answer. */
+        ChatAnnotation: {
+            /** @description Always `url_citation`. */
+            type: string;
+            /** @description The cited passage. */
+            url_citation: components["schemas"]["ChatCitation"];
+        };
+        /**
+         * @description The request that a chat program sends. `response_format`, and a function that `tool_choice`
+         *     demands, are filled from the checked answer. Any other field is accepted if it asks for nothing
+         *     or cannot change a checked answer, such as `temperature`; else it is refused by its name.
+         */
         ChatBody: {
+            class?: components["schemas"]["TaskClass"] | null;
+            /**
+             * @description The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
+             *     which must hold. `filters` is the same.
+             */
+            filter?: string[] | null;
+            level?: components["schemas"]["Level"] | null;
+            /**
+             * Format: int64
+             * @description Another name of `max_tokens`. The smaller one holds.
+             */
+            max_completion_tokens?: number | null;
+            /**
+             * Format: int64
+             * @description The largest number of tokens of the shown answer, from 1. A longer answer is cut after a word
+             *     or a citation, and its `finish_reason` is `length`.
+             */
+            max_tokens?: number | null;
             /** @description The conversation; the last message is the question. */
-            messages: Record<string, unknown>[];
+            messages: components["schemas"]["ChatMessage"][];
             /** @description `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base. */
             model: string;
             /** @description Whether the answer comes as a stream. */
-            stream?: boolean;
+            stream?: boolean | null;
             /** @description `include_usage`: the last chunk of a stream reports the tokens. */
             stream_options?: Record<string, unknown>;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The call of a function. */
+        ChatCall: {
+            /** @description The function. */
+            function: components["schemas"]["ChatFunction"];
+            /** @description Identifier of the call; it contains the run's name. */
+            id: string;
+            /**
+             * Format: int32
+             * @description Always 0; only in streams.
+             */
+            index?: number;
+            /** @description Always `function`. */
+            type: string;
+        };
+        /** @description A piece of a streamed answer. The last event of the stream is `[DONE]`. */
+        ChatChunk: {
+            /** @description One choice; none in the piece that holds the usage. */
+            choices: components["schemas"]["ChatChunkChoice"][];
+            /**
+             * Format: int64
+             * @description When the answer was begun, in seconds since 1970.
+             */
+            created: number;
+            /** @description A citation as Open WebUI reads it. */
+            event?: Record<string, unknown>;
+            /** @description The same for all pieces of an answer. */
+            id: string;
+            /** @description The model of the request. */
+            model: string;
+            /** @description Always `chat.completion.chunk`. */
+            object: string;
+            usage?: components["schemas"]["ChatUsage"] | null;
+        };
+        /** @description A piece of an answer. */
+        ChatChunkChoice: {
+            /** @description The next piece. */
+            delta: components["schemas"]["ChatDelta"];
+            /** @description In the last piece: `stop`, `length` or `tool_calls`. */
+            finish_reason: string | null;
+            /**
+             * Format: int32
+             * @description Always 0.
+             */
+            index: number;
+            /** @description Always null. */
+            logprobs?: Record<string, unknown> | null;
+        };
+        /** @description A cited passage. */
+        ChatCitation: {
+            /**
+             * Format: int64
+             * @description Where it ends.
+             */
+            end_index: number;
+            /**
+             * Format: int64
+             * @description Where the number of the citation begins, in characters of the text.
+             */
+            start_index: number;
+            /** @description The title of the document. */
+            title: string;
+            /** @description A link to the passage. */
+            url: string;
+        };
+        /** @description A whole answer, as OpenAI's clients read it. */
+        ChatCompletion: {
+            /** @description One choice. */
+            choices: components["schemas"]["ChatCompletionChoice"][];
+            /**
+             * Format: int64
+             * @description When it was made, in seconds since 1970.
+             */
+            created: number;
+            /** @description Identifier of the answer; it contains the run's name. */
+            id: string;
+            /** @description The model of the request. */
+            model: string;
+            /** @description Always `chat.completion`. */
+            object: string;
+            /** @description The tokens of the model calls. */
+            usage: components["schemas"]["ChatUsage"];
+        };
+        /** @description An answer. */
+        ChatCompletionChoice: {
+            /** @description Why it ends: `stop`, `length` if it was cut, `tool_calls` if the only function was demanded. */
+            finish_reason: string;
+            /**
+             * Format: int32
+             * @description Always 0.
+             */
+            index: number;
+            /** @description Always null. */
+            logprobs?: Record<string, unknown> | null;
+            /** @description The answer. */
+            message: components["schemas"]["ChatCompletionMessage"];
+        };
+        /** @description The message that answers. */
+        ChatCompletionMessage: {
+            /** @description The citations. */
+            annotations?: components["schemas"]["ChatAnnotation"][];
+            /**
+             * @description The answer with the numbers of its citations, then its rationale; or an object as JSON. Null
+             *     with a call or a refusal.
+             */
+            content: string | null;
+            /** @description The answer in words, if it gives no values for the object that was asked for. */
+            refusal?: string | null;
+            /** @description Always `assistant`. */
+            role: string;
+            /** @description The call of the function that was demanded. */
+            tool_calls?: components["schemas"]["ChatCall"][];
+        };
+        /** @description The text of a message. */
+        ChatContent: string | components["schemas"]["ChatPart"][];
+        /** @description The next piece of a message. */
+        ChatDelta: {
+            /** @description The citations. */
+            annotations?: components["schemas"]["ChatAnnotation"][];
+            /** @description The checked answer. */
+            content?: string;
+            /** @description A step of the run, or a draft of the answer. */
+            reasoning_content?: string;
+            /** @description The answer in words, if it gives no values for the object that was asked for. */
+            refusal?: string;
+            /** @description `assistant`, in the first piece. */
+            role?: string;
+            /** @description The call of the function that was demanded. */
+            tool_calls?: components["schemas"]["ChatCall"][];
+        };
+        /** @description A called function. */
+        ChatFunction: {
+            /** @description Its arguments as JSON. */
+            arguments: string;
+            /** @description Its name. */
+            name: string;
         };
         /** @description A chat model in use. */
         ChatInUse: {
@@ -1543,6 +2066,37 @@ export interface components {
             address: string | null;
             /** @description Its name; `local:NAME` for a model that pikerag serves. */
             model: string;
+        };
+        /** @description A message of a conversation. */
+        ChatMessage: {
+            content?: components["schemas"]["ChatContent"] | null;
+            /** @description `system`, `user`, `assistant` or `tool`. */
+            role: string;
+        };
+        /** @description A part of a message. */
+        ChatPart: {
+            /** @description Its text. */
+            text?: string | null;
+            /** @description The kind, for example `text`. */
+            type: string;
+        };
+        /** @description Tokens of model calls. */
+        ChatUsage: {
+            /**
+             * Format: int64
+             * @description Tokens of the replies.
+             */
+            completion_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens of the prompts.
+             */
+            prompt_tokens: number;
+            /**
+             * Format: int64
+             * @description The sum.
+             */
+            total_tokens: number;
         };
         /**
          * @description Whether a quoted text really is where the citation says.
@@ -1615,6 +2169,11 @@ export interface components {
             title: string;
             /** @description The document's URI, repeated here because every reader shows it. */
             uri: string;
+        };
+        /** @description Another text of a passage. */
+        ChunkBody: {
+            /** @description The whole new text of the passage. */
+            text: string;
         };
         /**
          * @description A passage; derived from its source, headings and text, so that an update of a document keeps
@@ -1890,6 +2449,104 @@ export interface components {
                 number
             ][];
         };
+        /** @description The request that an agent or a chat program sends. Other fields are refused by name. */
+        CreateResponse: {
+            /** @description Refused. */
+            access_programs?: unknown;
+            /** @description `true` is refused. */
+            background?: boolean | null;
+            /** @description Refused. */
+            background_options?: unknown;
+            class?: components["schemas"]["TaskClass"] | null;
+            /** @description Refused. */
+            context_management?: unknown;
+            /** @description Refused, since conversations are not stored. */
+            conversation?: unknown;
+            /**
+             * @description The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
+             *     which must hold. `filters` is the same.
+             */
+            filter?: string[] | null;
+            /** @description Without effect, except that log-probabilities are refused. */
+            include?: string[] | null;
+            /** @description The question as text, or a list of messages and items; the last message is the question. */
+            input?: unknown;
+            /** @description A system message. It does not change the answer. */
+            instructions?: string | null;
+            level?: components["schemas"]["Level"] | null;
+            /**
+             * Format: int64
+             * @description The largest number of tokens of the shown answer, from 1. A longer answer is cut after a word
+             *     or a citation, and the response is incomplete.
+             */
+            max_output_tokens?: number | null;
+            /**
+             * Format: int64
+             * @description Without effect, since at most one call is made.
+             */
+            max_tool_calls?: number | null;
+            /** @description Repeated in the reply. */
+            metadata?: Record<string, unknown> | null;
+            /** @description `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base. */
+            model: string;
+            /** @description Refused. */
+            moderation?: unknown;
+            /** @description Without effect, since at most one call is made. */
+            parallel_tool_calls?: boolean | null;
+            /**
+             * @description A response of this server whose run the base keeps: its question and answer come before
+             *     `input`.
+             */
+            previous_response_id?: string | null;
+            /** @description Refused, since no prompts are stored. */
+            prompt?: unknown;
+            /** @description Without effect. */
+            prompt_cache_key?: string | null;
+            /** @description Without effect. */
+            prompt_cache_options?: unknown;
+            /** @description Without effect. */
+            prompt_cache_retention?: unknown;
+            /** @description Without effect: the summary always reports the steps. */
+            reasoning?: Record<string, unknown> | null;
+            /** @description Without effect. */
+            safety_identifier?: string | null;
+            /** @description Without effect. */
+            service_tier?: string | null;
+            /** @description Without effect: no response is stored; the settings decide whether runs are kept. */
+            store?: boolean | null;
+            /** @description Whether the answer comes as a stream of events. */
+            stream?: boolean | null;
+            /** @description Accepted in streams, without effect: no event is padded. */
+            stream_options?: unknown;
+            /**
+             * Format: double
+             * @description Without effect: the settings of the server hold for its models.
+             */
+            temperature?: number | null;
+            /**
+             * @description `format` is `text`, or the schema of an object that is filled from the answer. `verbosity`
+             *     has no effect.
+             */
+            text?: Record<string, unknown> | null;
+            /** @description `auto`, `none`, or one function, whose arguments are filled from the answer. */
+            tool_choice?: unknown;
+            /** @description Tools. Only a function that `tool_choice` demands is called. */
+            tools?: Record<string, unknown>[] | null;
+            /**
+             * Format: int64
+             * @description 0; other numbers are refused.
+             */
+            top_logprobs?: number | null;
+            /**
+             * Format: double
+             * @description Without effect, as `temperature`.
+             */
+            top_p?: number | null;
+            /** @description Without effect: a conversation that is too long is refused. */
+            truncation?: string | null;
+            /** @description Without effect. */
+            user?: string | null;
+        };
         /**
          * @description The criterion of a judgement.
          * @enum {string}
@@ -2031,6 +2688,25 @@ export interface components {
          * @enum {string}
          */
         DiffSide: "both" | "first" | "second";
+        /** @description A passage. */
+        DifyRecord: {
+            /** @description Its text. */
+            content: string;
+            /** @description Fields of its document, with its path, page and link. */
+            metadata: Record<string, unknown>;
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            score: number;
+            /** @description The title of its document with its headings. */
+            title: string;
+        };
+        /** @description The passages, as Dify reads them. */
+        DifyRecords: {
+            /** @description Best first. */
+            records: components["schemas"]["DifyRecord"][];
+        };
         /**
          * @description The subject of the test.
          * @enum {string}
@@ -2069,14 +2745,56 @@ export interface components {
             /** @description The text to append. */
             text: string;
         };
+        /** @description The vector of a text. */
+        EmbeddingLine: {
+            /** @description The vector. */
+            embedding: components["schemas"]["EmbeddingVector"];
+            /**
+             * Format: int64
+             * @description The position of the text, from 0.
+             */
+            index: number;
+            /** @description Always `embedding`. */
+            object: string;
+        };
+        /** @description A vector. */
+        EmbeddingVector: number[] | string;
         /** @description Texts to embed. */
         EmbeddingsBody: {
-            /** @description `float` or `base64`. */
+            /** @description The number of dimensions that the embedder has; no other is possible. */
+            dimensions?: number | null;
+            /** @description `float`, which is the default, or `base64`. */
             encoding_format?: string | null;
             /** @description A text, or a list of texts. */
-            input: Record<string, unknown>;
+            input: components["schemas"]["TextInput"];
             /** @description `pikerag`, followed by `@BASE`: the embedder of that base. */
             model?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Vectors, as OpenAI's clients read them. */
+        EmbeddingsList: {
+            /** @description One for each text, in order. */
+            data: components["schemas"]["EmbeddingLine"][];
+            /** @description The embedder. */
+            model: string;
+            /** @description Always `list`. */
+            object: string;
+            /** @description Tokens of the texts. */
+            usage: components["schemas"]["EmbeddingsUsage"];
+        };
+        /** @description Tokens of embedded texts. */
+        EmbeddingsUsage: {
+            /**
+             * Format: int64
+             * @description Tokens of the texts; 0 if the embedder does not count them.
+             */
+            prompt_tokens: number;
+            /**
+             * Format: int64
+             * @description The same.
+             */
+            total_tokens: number;
         };
         /**
          * @description The calls and tokens that indexing needs. Tokens are estimates. Calls are exact, except for chunks
@@ -2622,6 +3340,10 @@ export interface components {
             atom: string | null;
             /** @description The passage with its source, headings, page, span and rectangles. */
             chunk: components["schemas"]["Chunk"];
+            /** @description The metadata of its document; empty if it has none. */
+            metadata: {
+                [key: string]: string;
+            };
             /** @description The components of its score, as the search computes it. */
             parts: {
                 [key: string]: number;
@@ -2631,6 +3353,17 @@ export interface components {
              * @description Its score relative to the best hit of this search, which has 1.
              */
             score: number;
+            /**
+             * @description The name under which the document's file was uploaded; none for a file from the server's
+             *     disk.
+             */
+            sent_as: string | null;
+            /**
+             * Format: double
+             * @description How similar it is to the query, from 0 to 1, whatever else was found. It compares between
+             *     searches of one base with the same `similarity_by`, and need not be in the order of the hits.
+             */
+            similarity: number;
             /** @description A link to the passage. */
             url: string;
         };
@@ -2804,8 +3537,8 @@ export interface components {
              */
             files: string[];
             /**
-             * @description Files of the base by the names that the base uses, including files on the server's disk that
-             *     were not uploaded.
+             * @description Files of the base, including files on the server's disk that were not uploaded: by the names
+             *     or URIs that the base uses, the names of uploads, or absolute paths.
              * @default []
              */
             known: string[];
@@ -3274,8 +4007,8 @@ export interface components {
         /** @description Conditions on the metadata of documents. */
         MetadataCondition: {
             /** @description The conditions. */
-            conditions?: components["schemas"]["OneCondition"][];
-            /** @description `and` (all must hold) or `or` (any). */
+            conditions?: components["schemas"]["OneCondition"][] | null;
+            /** @description `and` (all must hold, the default), `or` (any) or `xor` (exactly one). */
             logical_operator?: string | null;
         };
         /** @description A method's name with its description, whatever its parameters are. */
@@ -3531,14 +4264,183 @@ export interface components {
             /** @description The name of the schema. */
             schema: string;
         };
-        /** @description The request that a chat program sends. */
-        OllamaBody: {
-            /** @description The conversation; the last message is the question. */
-            messages: Record<string, unknown>[];
-            /** @description A name from `/v1/models`. */
+        /** @description The message that answers. */
+        OllamaAnswer: {
+            /** @description The answer with the numbers of its citations. */
+            content: string;
+            /** @description Always `assistant`. */
+            role: string;
+            /** @description Steps of the run, and drafts of the answer. */
+            thinking?: string;
+        };
+        /** @description A conversation that a program of Ollama sends. */
+        OllamaChatBody: {
+            /**
+             * @description The conversation; the last message is the question. Without messages, the reply says that
+             *     the model is loaded.
+             */
+            messages?: components["schemas"]["ChatMessage"][] | null;
+            /** @description A name from `/api/tags`. */
             model: string;
             /** @description Whether the answer is streamed line by line; true by default. */
             stream?: boolean | null;
+            /**
+             * @description Whether steps and drafts are reported as `thinking`: true, false or a level. By default only
+             *     in streams.
+             */
+            think?: Record<string, unknown> | null;
+        };
+        /** @description Texts to embed. */
+        OllamaEmbedBody: {
+            /** @description The dimension of the vectors; refused if it is not that of the embedder. */
+            dimensions?: number | null;
+            /** @description A text, or a list of texts; an empty one only loads the model. */
+            input?: components["schemas"]["TextInput"] | null;
+            /** @description A name from `/api/tags`: the embedder of its base. */
+            model: string;
+        };
+        /** @description A text to embed, as earlier clients send it. */
+        OllamaEmbeddingsBody: {
+            /** @description A name from `/api/tags`: the embedder of its base. */
+            model: string;
+            /** @description The text; an empty one only loads the model. */
+            prompt?: string | null;
+        };
+        /** @description A prompt that a program of Ollama sends. */
+        OllamaGenerateBody: {
+            /** @description A name from `/api/tags`. */
+            model: string;
+            /** @description The question. Without one, the reply says that the model is loaded. */
+            prompt?: string | null;
+            /** @description Whether the answer is streamed line by line; true by default. */
+            stream?: boolean | null;
+            /** @description Instructions of the program; they are not part of the question. */
+            system?: string | null;
+            /**
+             * @description Whether steps and drafts are reported as `thinking`: true, false or a level. By default only
+             *     in streams.
+             */
+            think?: Record<string, unknown> | null;
+        };
+        /** @description An answer, or a line of a streamed answer, without a conversation. */
+        OllamaGenerated: {
+            /** @description A time. */
+            created_at: string;
+            /** @description Whether this is the last line. */
+            done: boolean;
+            /** @description Why it ends: `stop`, `length` if it was cut; `load` or `unload` without a question. */
+            done_reason?: string;
+            /**
+             * Format: int64
+             * @description Tokens of the replies.
+             */
+            eval_count?: number;
+            /** @description The model of the request. */
+            model: string;
+            /**
+             * Format: int64
+             * @description Tokens of the prompts.
+             */
+            prompt_eval_count?: number;
+            /** @description The answer, or its next piece. */
+            response: string;
+            /** @description Steps of the run, and drafts of the answer. */
+            thinking?: string;
+        };
+        /** @description A method of a base, as a model. */
+        OllamaModel: {
+            /** @description Fields that clients expect. */
+            details: Record<string, unknown>;
+            /** @description Identifier of the model. */
+            digest: string;
+            /** @description The same. */
+            model: string;
+            /** @description A fixed day. */
+            modified_at: string;
+            /** @description The name that requests use. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Always 0.
+             */
+            size: number;
+        };
+        /** @description The name of a model. */
+        OllamaModelBody: {
+            /** @description A name from `/api/tags`. */
+            model?: string | null;
+            /** @description The same, as earlier clients name it. */
+            name?: string | null;
+            /** @description Whether `/api/pull` replies line by line; true by default. */
+            stream?: boolean | null;
+        };
+        /** @description Models, as Ollama's clients read them. */
+        OllamaModels: {
+            /** @description A model for each method and base. */
+            models: components["schemas"]["OllamaModel"][];
+        };
+        /** @description An answer, or a line of a streamed answer, as Ollama's clients read it. */
+        OllamaReply: {
+            /** @description A time. */
+            created_at: string;
+            /** @description Whether this is the last line. */
+            done: boolean;
+            /** @description Why it ends: `stop`, `length` if it was cut; `load` or `unload` without a question. */
+            done_reason?: string;
+            /**
+             * Format: int64
+             * @description Tokens of the replies.
+             */
+            eval_count?: number;
+            /** @description The answer, or its next piece. */
+            message: components["schemas"]["OllamaAnswer"];
+            /** @description The model of the request. */
+            model: string;
+            /**
+             * Format: int64
+             * @description Tokens of the prompts.
+             */
+            prompt_eval_count?: number;
+        };
+        /** @description A model, as Ollama's clients read it. */
+        OllamaShown: {
+            /** @description What the model can do. */
+            capabilities: string[];
+            /** @description Fields that clients expect. */
+            details: Record<string, unknown>;
+            /** @description The length of a conversation, and the name. */
+            model_info: Record<string, unknown>;
+            /** @description A line that names the model. */
+            modelfile: string;
+            /** @description Always the prompt alone. */
+            template: string;
+        };
+        /** @description A step of a download, which has nothing to do. */
+        OllamaStatus: {
+            /** @description `success` in the last line. */
+            status: string;
+        };
+        /** @description The vector of a text, as earlier clients read it. */
+        OllamaVector: {
+            /** @description Its numbers. */
+            embedding: number[];
+        };
+        /** @description Vectors, as Ollama's clients read them. */
+        OllamaVectors: {
+            /** @description One for each text, in order. */
+            embeddings: number[][];
+            /** @description The model of the request. */
+            model: string;
+            /**
+             * Format: int64
+             * @description Tokens of the texts.
+             */
+            prompt_eval_count?: number;
+        };
+        /** @description The version of the protocol. */
+        OllamaVersion: {
+            /** @description The version. */
+            version: string;
         };
         /** @description The files and folders of a kind that `index` does not take from folders. */
         OmittedFiles: {
@@ -3563,10 +4465,31 @@ export interface components {
         OneCondition: {
             /** @description One of Dify's comparison operators. */
             comparison_operator: string;
-            /** @description Names of fields; one of them must match. */
-            name?: string[];
-            /** @description The value to compare with. */
-            value?: string | null;
+            /** @description The name of a field, or a list of names; one of the fields must match. */
+            name: Record<string, unknown>;
+            /** @description The value to compare with: a text, a number, or a list of them. */
+            value?: Record<string, unknown> | null;
+        };
+        /** @description A method of a base, as a model. */
+        OpenAiModel: {
+            /**
+             * Format: int64
+             * @description Always 0.
+             */
+            created: number;
+            /** @description The name that requests use. */
+            id: string;
+            /** @description Always `model`. */
+            object: string;
+            /** @description Always `pikerag`. */
+            owned_by: string;
+        };
+        /** @description The available models, as OpenAI's clients read them. */
+        OpenAiModels: {
+            /** @description A model for each method and base. */
+            data: components["schemas"]["OpenAiModel"][];
+            /** @description Always `list`. */
+            object: string;
         };
         /** @description A model call that has no reply yet. A call that is read from the ledger is none. */
         OpenCall: {
@@ -3716,6 +4639,8 @@ export interface components {
              *     identifier.
              */
             id?: string | null;
+            /** @description The field of the request that must change, if it is known. */
+            param?: string | null;
             /**
              * Format: int32
              * @description Only with `run-diverged`: the number of the first event that differs.
@@ -4243,18 +5168,94 @@ export interface components {
             /** @description Its version number, such as `2.1`, if the older one has another or none. */
             version?: string;
         };
-        /** @description Texts to sort by their relevance to a query. */
+        /** @description The texts in the order of their relevance, in the format that the request asks for. */
+        RerankAnswer: components["schemas"]["RerankReply"] | components["schemas"]["RerankScore"][];
+        /**
+         * @description Texts to sort by their relevance to a query. `documents` asks for the reply of Cohere and Jina,
+         *     `texts` for that of Text Embeddings Inference.
+         */
         RerankBody: {
-            /** @description Texts, or objects with a `text`. */
-            documents: Record<string, unknown>[];
-            /** @description `pikerag`, followed by `@BASE`. */
-            model?: string;
+            /** @description Texts, or objects with a `text` or with the fields that `rank_fields` names. */
+            documents?: components["schemas"]["RerankDocument"][] | null;
+            /**
+             * Format: int64
+             * @description Without effect: the reranker reads each document as one text.
+             */
+            max_chunks_per_doc?: number | null;
+            /**
+             * Format: int64
+             * @description Without effect: the reranker cuts texts at its own length.
+             */
+            max_tokens_per_doc?: number | null;
+            /** @description `pikerag`, followed by `@BASE`; `pikerag` by default. The reply names the reranker. */
+            model?: string | null;
+            /**
+             * Format: int64
+             * @description Without effect: requests have no priority.
+             */
+            priority?: number | null;
             /** @description The query. */
             query: string;
-            /** @description Whether to return the texts; false by default. */
-            return_documents?: boolean;
-            /** @description The number of best texts to return; all by default. */
+            /** @description The fields of each object that are compared with the query, in this order; `text` by default. */
+            rank_fields?: string[] | null;
+            /** @description Refused if true: scores are from 0 to 1. */
+            raw_scores?: boolean | null;
+            /** @description Whether to return the documents; false by default. */
+            return_documents?: boolean | null;
+            /** @description Whether to return the texts, with `texts`; false by default. */
+            return_text?: boolean | null;
+            /** @description Texts; the reply is a list of indexes and scores. */
+            texts?: string[] | null;
+            /** @description The number of best documents to return, at least 1; all by default. */
             top_n?: number | null;
+            /** @description Without effect: long texts are always cut. */
+            truncate?: boolean | null;
+            /** @description The end that a long text loses: only `right`. */
+            truncation_direction?: string | null;
+        };
+        /** @description A text to sort. */
+        RerankDocument: string | components["schemas"]["RerankText"];
+        /** @description The texts in the order of their relevance, best first. */
+        RerankReply: {
+            /** @description The reranker. */
+            model?: string;
+            /** @description Best first. */
+            results: components["schemas"]["RerankResult"][];
+        };
+        /** @description The relevance of a text. */
+        RerankResult: {
+            /** @description The document, if the request asks for it. */
+            document?: Record<string, unknown>;
+            /**
+             * Format: int64
+             * @description The position of the text in the request, from 0.
+             */
+            index: number;
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            relevance_score: number;
+        };
+        /** @description The relevance of a text. */
+        RerankScore: {
+            /**
+             * Format: int64
+             * @description The position of the text in the request, from 0.
+             */
+            index: number;
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            score: number;
+            /** @description The text, if the request asks for it. */
+            text?: string;
+        };
+        /** @description A text within an object. */
+        RerankText: {
+            /** @description The text. */
+            text: string;
         };
         /** @description A word of a question that no passage has, and a similar word of the documents. */
         Respelling: {
@@ -4262,6 +5263,36 @@ export interface components {
             to: string;
             /** @description The word as the question has it. */
             word: string;
+        };
+        /** @description An event of a streamed answer. */
+        ResponsesEvent: {
+            /**
+             * Format: int64
+             * @description The number of the event, from 0.
+             */
+            sequence_number: number;
+            /** @description The kind, for example `response.output_text.delta`. */
+            type: string;
+        };
+        /** @description An answer, as clients of OpenAI's Responses API read it. */
+        ResponsesReply: {
+            /**
+             * Format: int64
+             * @description When it was begun, in seconds since 1970.
+             */
+            created_at: number;
+            /** @description Identifier of the answer; it contains the run's name. */
+            id: string;
+            /** @description The model of the request. */
+            model: string;
+            /** @description Always `response`. */
+            object: string;
+            /** @description Reasoning, and the message with its citations. */
+            output: Record<string, unknown>[];
+            /** @description `completed`, `incomplete` or `failed`. */
+            status: string;
+            /** @description The tokens of the model calls. */
+            usage?: Record<string, unknown> | null;
         };
         /** @description The request that Dify sends. */
         RetrievalBody: {
@@ -4277,7 +5308,7 @@ export interface components {
         RetrievalSetting: {
             /**
              * Format: double
-             * @description From 0 to 1, relative to the best hit.
+             * @description The lowest similarity, from 0 to 1. It means the same for each query.
              * @default null
              */
             score_threshold: number | null;
@@ -4436,6 +5467,11 @@ export interface components {
             hits: components["schemas"]["Found"][];
             /** @description Notices about this search. */
             notices: components["schemas"]["Notice"][];
+            /**
+             * @description The measure of the hits' `similarity`. `words` for a search by words, without an embedder, or
+             *     if the embedder does not know the language of the query.
+             */
+            similarity_by: components["schemas"]["SimilarityBy"];
         };
         /** @description A query, and the way to search. */
         SearchRequest: {
@@ -4480,6 +5516,19 @@ export interface components {
             /** @description Other settings of the file that have changed and need a restart. */
             needs_restart: string[];
         };
+        /** @description A passage, with the corrections that people made in it. */
+        ShownChunk: components["schemas"]["Chunk"] & {
+            /**
+             * @description Corrections of its document whose new text it contains: its words are not those of the file
+             *     there. Absent if there is none, or if the key sees a part of the base.
+             */
+            corrections?: components["schemas"]["Correction"][];
+        };
+        /**
+         * @description What a similarity measures.
+         * @enum {string}
+         */
+        SimilarityBy: "meaning" | "words";
         /** @description A document in layer `I`. */
         Source: {
             /** @description BLAKE3 of the document's text, in hexadecimal. */
@@ -5317,6 +6366,30 @@ export interface components {
             /** @description Yes or no. */
             is_true: boolean;
         };
+        /** @description A text and what is known of it. */
+        TextBody: {
+            /** @description The text is stored but not indexed yet, as with `?hold=true` of an upload. */
+            hold?: boolean;
+            /**
+             * @description Fields of the document, such as `{"author": "Chen"}` for the filter `meta:author=Chen`. They
+             *     are written before the text, as in a Markdown file.
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description The name of the file, such as `notes/meeting.md`. A text of the same name is replaced. `.md`
+             *     is added unless it ends with `.md`, `.markdown` or `.txt`. By default it is made from the
+             *     title and the text.
+             */
+            name?: string;
+            /** @description The text, in Markdown unless the name ends with `.txt`. */
+            text: string;
+            /** @description The title of the document. By default the first heading, else the name. */
+            title?: string;
+        };
+        /** @description A text, or a list of texts. */
+        TextInput: string | string[];
         /** @description An answer with its trace and cost. */
         TracedAnswer: components["schemas"]["Answer"] & {
             /** @description Calls and tokens, made or read from the ledger. */
@@ -5416,6 +6489,11 @@ export interface components {
             /** @description The reason in Chinese. */
             why_zh: string;
         };
+        /** @description A form with files. */
+        UploadForm: {
+            /** @description One or more files, each with its file name: the name that it is uploaded under. At most 100. */
+            file: string[];
+        };
         /** @description A file that has arrived, in whole or in part. */
         Uploaded: {
             /** @description The name that it was uploaded under. */
@@ -5436,6 +6514,11 @@ export interface components {
             unpacked?: components["schemas"]["UnpackResponse"];
             /** @description Only for an incomplete file: the value that each further piece sends as `?upload=`. */
             upload?: string;
+        };
+        /** @description The files of a form, in its order. */
+        UploadedFiles: {
+            /** @description What became of each file. All have the same job. */
+            files: components["schemas"]["Uploaded"][];
         };
         /** @description Tokens used by one or many calls. */
         Usage: {
@@ -5586,6 +6669,32 @@ export interface components {
             /** @description The person's name. */
             name: string;
         };
+        /** @description Why a request failed, as OpenAI's clients read it. */
+        OpenAiError: {
+            /** @description The error. */
+            error: {
+                /** @description The cause in a sentence. */
+                message: string;
+                /** @description The kind, for example `invalid_request_error`. */
+                type: string;
+                /** @description A short name of the cause, stable across versions. */
+                code: string | null;
+                /** @description The parameter at fault, if it is known. */
+                param: string | null;
+            };
+        };
+        /** @description Why a request failed, as Ollama's clients read it. */
+        OllamaError: {
+            /** @description The cause in a sentence. */
+            error: string;
+        };
+        /** @description Why a request failed, as Dify reads it. */
+        DifyError: {
+            /** @description Dify's number of the cause; 2001: there is no such base. */
+            error_code: number;
+            /** @description The cause in a sentence. */
+            error_msg: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -5595,7 +6704,80 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    post_api_chat: {
+    uploadOllamaBlob: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                digest: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    ollamaChat: {
         parameters: {
             query?: never;
             header?: never;
@@ -5604,21 +6786,131 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OllamaBody"];
+                /**
+                 * @example {
+                 *       "model": "pikerag",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "How often must the seal of P-101 be replaced?"
+                 *         }
+                 *       ],
+                 *       "stream": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["OllamaChatBody"];
             };
         };
         responses: {
+            /** @description An answer, or a line of a streamed answer, as Ollama's clients read it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OllamaReply"];
+                    "application/x-ndjson": components["schemas"]["OllamaReply"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The cap of the key or of the server is reached. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
                 };
             };
         };
     };
-    get_api_ps: {
+    copyOllamaModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -5627,17 +6919,60 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
                 };
             };
         };
     };
-    get_api_tags: {
+    createOllamaModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -5646,17 +6981,60 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            200: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
                 };
             };
         };
     };
-    get_api_v1_bases: {
+    deleteOllamaModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -5665,6 +7043,803 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    ollamaEmbed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OllamaEmbedBody"];
+            };
+        };
+        responses: {
+            /** @description Vectors, as Ollama's clients read them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaVectors"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    ollamaEmbeddings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OllamaEmbeddingsBody"];
+            };
+        };
+        responses: {
+            /** @description The vector of a text, as earlier clients read it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaVector"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    ollamaGenerate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OllamaGenerateBody"];
+            };
+        };
+        responses: {
+            /** @description An answer, or a line of a streamed answer, without a conversation. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaGenerated"];
+                    "application/x-ndjson": components["schemas"]["OllamaGenerated"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The cap of the key or of the server is reached. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    listOllamaRunningModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Models, as Ollama's clients read them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaModels"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    pullOllamaModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OllamaModelBody"];
+            };
+        };
+        responses: {
+            /** @description A step of a download, which has nothing to do. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaStatus"];
+                    "application/x-ndjson": components["schemas"]["OllamaStatus"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    pushOllamaModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    showOllamaModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OllamaModelBody"];
+            };
+        };
+        responses: {
+            /** @description A model, as Ollama's clients read it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaShown"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    listOllamaModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Models, as Ollama's clients read them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaModels"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OllamaError"];
+                };
+            };
+        };
+    };
+    listBases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bases that this key opens. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5673,19 +7848,165 @@ export interface operations {
                     "application/json": components["schemas"]["BaseLine"][];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    get_api_v1_bases_base: {
+    createBase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BaseName"];
+            };
+        };
+        responses: {
+            /** @description A base by its name. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BaseLine"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBase: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The content of the base. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5694,63 +8015,496 @@ export interface operations {
                     "application/json": components["schemas"]["StatusResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_ask: {
+    deleteBase: {
+        parameters: {
+            query?: {
+                /** @description The name of the base once more, so that nobody deletes it by mistake. */
+                confirm?: string;
+            };
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renameBase: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AskRequest"];
+                "application/json": components["schemas"]["BaseName"];
             };
         };
         responses: {
+            /** @description A base by its name. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Asked"];
-                    "text/event-stream": components["schemas"]["AskEvent"];
+                    "application/json": components["schemas"]["BaseLine"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "question": "How often must the seal of P-101 be replaced?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AskRequest"];
+            };
+        };
+        responses: {
+            /** @description The result of a question. As `text/event-stream`, a stream of events: each has the schema of that media type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "run": "52fgssat",
+                     *       "is_kept": true,
+                     *       "question": "How often must the seal of P-101 be replaced?",
+                     *       "method": "pike",
+                     *       "answer": {
+                     *         "text": "The pump P-101 drains the bilge. Its seal must be replaced every 4,000 hours.",
+                     *         "rationale": "",
+                     *         "refused": false,
+                     *         "written_by": {
+                     *           "kind": "quotation"
+                     *         },
+                     *         "citations": [
+                     *           {
+                     *             "number": 1,
+                     *             "chunk": "0d2e633f6c441714",
+                     *             "uri": "docs/pumps.md",
+                     *             "title": "Pump P-101",
+                     *             "page": null,
+                     *             "span": {
+                     *               "start": 14,
+                     *               "end": 91
+                     *             },
+                     *             "quote": "The pump P-101 drains the bilge. Its seal must be replaced every 4,000 hours.",
+                     *             "best": {
+                     *               "start": 47,
+                     *               "end": 91
+                     *             },
+                     *             "check": "verified"
+                     *           }
+                     *         ],
+                     *         "context": {
+                     *           "chunks": [
+                     *             {
+                     *               "chunk": {
+                     *                 "id": "0d2e633f6c441714",
+                     *                 "source": "138195146f6e9061",
+                     *                 "uri": "docs/pumps.md",
+                     *                 "title": "Pump P-101",
+                     *                 "section": "0930c0420da2ebd6",
+                     *                 "headings": [
+                     *                   "Pump P-101"
+                     *                 ],
+                     *                 "ordinal": 0,
+                     *                 "kind": "text",
+                     *                 "text": "# Pump P-101\n\nThe pump P-101 drains the bilge. Its seal must be replaced every 4,000 hours.",
+                     *                 "span": {
+                     *                   "start": 0,
+                     *                   "end": 91
+                     *                 },
+                     *                 "page": null,
+                     *                 "table": null
+                     *               },
+                     *               "hop": 1
+                     *             }
+                     *           ]
+                     *         },
+                     *         "quotes": {
+                     *           "grade": "possibly"
+                     *         },
+                     *         "worked": {
+                     *           "class": "factual"
+                     *         },
+                     *         "trace": [
+                     *           {
+                     *             "event": "began",
+                     *             "method": "pike",
+                     *             "question": "How often must the seal of P-101 be replaced?"
+                     *           }
+                     *         ],
+                     *         "spent": {
+                     *           "by_role": {}
+                     *         }
+                     *       },
+                     *       "usd": {
+                     *         "spent": null,
+                     *         "paid": null,
+                     *         "paid_by_role": {}
+                     *       },
+                     *       "links": [
+                     *         "http://127.0.0.1:8686/passages/default/0d2e633f6c441714"
+                     *       ],
+                     *       "notices": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Asked"];
+                    "text/event-stream": components["schemas"]["AskEvent"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The cap of the key or of the server is reached. */
             402: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_chunks_chunk: {
+    getChunk: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 chunk: string;
             };
@@ -5758,38 +8512,211 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A passage, with the corrections that people made in it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Chunk"];
+                    "application/json": components["schemas"]["ShownChunk"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_deletion: {
+    editChunk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+                chunk: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChunkBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted; the work is not complete yet. The current corrections of a file, and the job that reads it again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Corrected"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewDeletion: {
         parameters: {
             query: {
-                /** @description The name that it was uploaded under. */
+                /**
+                 * @description The name or URI that the base uses, the name of the upload, or the absolute path.
+                 * @example manuals/pumps.md
+                 */
                 file: string;
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The data that would be deleted with files. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5798,27 +8725,90 @@ export interface operations {
                     "application/json": components["schemas"]["DeletePreview"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_doctor: {
+    runDoctor: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5827,29 +8817,74 @@ export interface operations {
                     "application/json": components["schemas"]["DoctorFinding"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_estimate: {
+    estimateIndexing: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
@@ -5860,6 +8895,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The estimated cost of indexing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5868,27 +8904,99 @@ export interface operations {
                     "application/json": components["schemas"]["EstimateResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_export: {
+    exportGraph: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The whole graph as JSON lines, sent while it is read. The stream is cut off if the base cannot be read to the end. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5897,27 +9005,81 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_feedback: {
+    listVerifiedAnswers: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The verified answers of a base. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5926,31 +9088,91 @@ export interface operations {
                     "application/json": components["schemas"]["KeptVerified"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_feedback: {
+    giveFeedback: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "run": "52fgssat",
+                 *       "verdict": "accept"
+                 *     }
+                 */
                 "application/json": components["schemas"]["FeedbackRequest"];
             };
         };
         responses: {
+            /** @description The stored feedback. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5959,21 +9181,92 @@ export interface operations {
                     "application/json": components["schemas"]["FeedbackResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_feedback_id: {
+    revokeVerifiedAnswer: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 id: string;
             };
@@ -5981,6 +9274,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description An answer that a person has judged: a node of the layer `D`, derived from the chunks of its grounds. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5989,27 +9283,81 @@ export interface operations {
                     "application/json": components["schemas"]["Verified"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_files: {
+    listFiles: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The files of the base, and whether they still exist. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6018,20 +9366,215 @@ export interface operations {
                     "application/json": components["schemas"]["FileLine"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_files: {
+    uploadFiles: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The files are stored but not indexed yet, so that you can estimate them first (`POST
+                 *     …/index`).
+                 */
+                hold?: boolean;
+                /** @description Each file is a ZIP archive: its files are stored in its place, below a folder of its name. */
+                unpack?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["UploadForm"];
+            };
+        };
+        responses: {
+            /** @description The files of a form, in its order. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "files": [
+                     *         {
+                     *           "file": "pumps.md",
+                     *           "held": 59,
+                     *           "is_whole": true,
+                     *           "job": 1
+                     *         },
+                     *         {
+                     *           "file": "valves.pdf",
+                     *           "held": 81204,
+                     *           "is_whole": true,
+                     *           "job": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UploadedFiles"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteFile: {
         parameters: {
             query: {
-                /** @description The name that the base uses. */
+                /**
+                 * @description The name or URI that the base uses, the name of the upload, or the absolute path.
+                 * @example manuals/pumps.md
+                 */
                 file: string;
                 /**
                  * @description Forget it: no byte of it is left in the base, including runs that contain its text. Needs a
@@ -6041,12 +9584,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The result of a deletion. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6055,17 +9600,78 @@ export interface operations {
                     "application/json": components["schemas"]["Deleted"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    put_api_v1_bases_base_files_file: {
+    uploadFile: {
         parameters: {
             query?: {
                 /**
@@ -6086,25 +9692,42 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
+                /** @example manuals/pumps.md */
                 file: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/octet-stream": number[];
+                /**
+                 * @example # Pump P-101
+                 *
+                 *     Its seal must be replaced every 4,000 hours.
+                 */
+                "application/octet-stream": string;
             };
         };
         responses: {
+            /** @description A file that has arrived, in whole or in part. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "file": "manuals/pumps.md",
+                     *       "held": 59,
+                     *       "is_whole": true,
+                     *       "job": 1
+                     *     }
+                     */
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
+            /** @description Accepted; the work is not complete yet. A file that has arrived, in whole or in part. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6113,17 +9736,87 @@ export interface operations {
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_forecast: {
+    forecastQuestion: {
         parameters: {
             query?: {
                 /** @description A method by name; `pike` by default. */
@@ -6131,12 +9824,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The forecast cost of one question. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6145,25 +9840,69 @@ export interface operations {
                     "application/json": components["schemas"]["QuestionForecast"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_graph: {
+    getGraphAround: {
         parameters: {
             query: {
                 /** @description An identifier, a document's path or title, or the name of an entity. */
@@ -6175,12 +9914,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description A node and the nodes around it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6189,17 +9930,69 @@ export interface operations {
                     "application/json": components["schemas"]["GraphAround"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_graph_overview: {
+    getGraphOverview: {
         parameters: {
             query?: {
                 /** @description The largest number of nodes: 1 to 500; 300 by default. */
@@ -6207,12 +10000,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The part of the graph that a person can view: the documents with most edges, their chunks, and the nodes derived from those. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6221,31 +10016,92 @@ export interface operations {
                     "application/json": components["schemas"]["GraphOverview"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_index: {
+    indexFiles: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         "manuals/pumps.md"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["IndexBody"];
             };
         };
         responses: {
+            /** @description Accepted; the work is not complete yet. An indexing job. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6254,27 +10110,99 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_jobs: {
+    listJobs: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The latest 500 jobs of a base and all that are not over, newest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6283,21 +10211,74 @@ export interface operations {
                     "application/json": components["schemas"]["Job"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_jobs_job: {
+    getJob: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 job: number;
             };
@@ -6305,6 +10286,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description An indexing job. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6314,21 +10296,74 @@ export interface operations {
                     "text/event-stream": components["schemas"]["JobEvent"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_jobs_job_begin: {
+    beginJob: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 job: number;
             };
@@ -6336,6 +10371,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Accepted; the work is not complete yet. An indexing job. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6344,67 +10380,189 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_original: {
+    downloadOriginal: {
         parameters: {
             query: {
-                /** @description The name that the base uses. */
+                /**
+                 * @description The URI of a document, the name that the base uses, the name of the upload, or the absolute
+                 *     path.
+                 * @example manuals/pumps.md
+                 */
                 file: string;
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The bytes of a file as they were when it was indexed. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_parts: {
+    listIncompleteUploads: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The incomplete uploads. An upload that has not grown for seven days is dropped; when the disk is full, so are all that nobody is sending. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6413,17 +10571,69 @@ export interface operations {
                     "application/json": components["schemas"]["PartLine"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_records: {
+    listRecords: {
         parameters: {
             query?: {
                 /** @description Only records of this schema. */
@@ -6433,12 +10643,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description Typed records with their sources. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6447,17 +10659,69 @@ export interface operations {
                     "application/json": components["schemas"]["Record"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_runs: {
+    listRuns: {
         parameters: {
             query?: {
                 /** @description The number of latest runs; 50 by default. */
@@ -6467,12 +10731,14 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The latest runs, newest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6481,21 +10747,74 @@ export interface operations {
                     "application/json": components["schemas"]["RunSummary"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_runs_run: {
+    getRun: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 run: string;
             };
@@ -6503,6 +10822,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A run with its events. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6511,21 +10831,74 @@ export interface operations {
                     "application/json": components["schemas"]["RunResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_runs_run_diff_other: {
+    compareRuns: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 run: string;
                 other: string;
@@ -6534,6 +10907,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Two runs side by side. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6542,21 +10916,74 @@ export interface operations {
                     "application/json": components["schemas"]["DiffResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_runs_run_fork: {
+    forkRun: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 run: string;
             };
@@ -6568,6 +10995,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The result of a question. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6577,21 +11005,110 @@ export interface operations {
                     "text/event-stream": components["schemas"]["AskEvent"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The cap of the key or of the server is reached. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_runs_run_replay: {
+    replayRun: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 run: string;
             };
@@ -6599,6 +11116,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The result of a question. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6608,60 +11126,230 @@ export interface operations {
                     "text/event-stream": components["schemas"]["AskEvent"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_search: {
+    search: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "query": "seal of P-101",
+                 *       "k": 1
+                 *     }
+                 */
                 "application/json": components["schemas"]["SearchRequest"];
             };
         };
         responses: {
+            /** @description The result of a search. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "hits": [
+                     *         {
+                     *           "score": 1,
+                     *           "similarity": 0.61,
+                     *           "parts": {
+                     *             "words": 0.225
+                     *           },
+                     *           "atom": null,
+                     *           "url": "http://127.0.0.1:8686/passages/default/0d2e633f6c441714",
+                     *           "chunk": {
+                     *             "id": "0d2e633f6c441714",
+                     *             "source": "138195146f6e9061",
+                     *             "uri": "docs/pumps.md",
+                     *             "title": "Pump P-101",
+                     *             "section": "0930c0420da2ebd6",
+                     *             "headings": [
+                     *               "Pump P-101"
+                     *             ],
+                     *             "ordinal": 0,
+                     *             "kind": "text",
+                     *             "text": "# Pump P-101\n\nThe pump P-101 drains the bilge. Its seal must be replaced every 4,000 hours.",
+                     *             "span": {
+                     *               "start": 0,
+                     *               "end": 91
+                     *             },
+                     *             "page": null,
+                     *             "table": null
+                     *           },
+                     *           "metadata": {},
+                     *           "sent_as": "pumps.md"
+                     *         }
+                     *       ],
+                     *       "similarity_by": "words",
+                     *       "notices": []
+                     *     }
+                     */
                     "application/json": components["schemas"]["SearchFound"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_sent: {
+    listUploads: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The complete uploads, by name. Those that are not in the base are pending, or could not be read. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6670,30 +11358,87 @@ export interface operations {
                     "application/json": components["schemas"]["SentFile"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_sent: {
+    discardUploads: {
         parameters: {
             query?: {
-                /** @description The name that it was uploaded under; every upload that is not in the base, if absent. */
+                /**
+                 * @description The name that it was uploaded under; every upload that is not in the base, if absent.
+                 * @example manuals/pumps.md
+                 */
                 file?: string;
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6702,35 +11447,90 @@ export interface operations {
                     "application/json": components["schemas"]["SentFile"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_settings: {
+    getSettings: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The settings in use. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6739,35 +11539,81 @@ export interface operations {
                     "application/json": components["schemas"]["ConfiguredResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_sources: {
+    listSources: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The documents of a base, by URI. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6776,21 +11622,74 @@ export interface operations {
                     "application/json": components["schemas"]["Source"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_sources_source: {
+    getSource: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 source: string;
             };
@@ -6798,6 +11697,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A document with its passages. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6806,21 +11706,74 @@ export interface operations {
                     "application/json": components["schemas"]["WholeSource"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_sources_source_corrections: {
+    correctReading: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 source: string;
             };
@@ -6832,6 +11785,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Accepted; the work is not complete yet. The current corrections of a file, and the job that reads it again. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6840,29 +11794,101 @@ export interface operations {
                     "application/json": components["schemas"]["Corrected"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_sources_source_corrections_number: {
+    deleteCorrection: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 source: string;
                 number: number;
@@ -6871,6 +11897,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Accepted; the work is not complete yet. The current corrections of a file, and the job that reads it again. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6879,17 +11906,69 @@ export interface operations {
                     "application/json": components["schemas"]["Corrected"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_sources_source_pages_page: {
+    getPageImage: {
         parameters: {
             query?: {
                 /** @description Width of the picture in pixels: 100 to 4000; 1200 by default. */
@@ -6897,6 +11976,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 source: string;
                 page: number;
@@ -6905,37 +11985,92 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A page of a PDF as a picture. The header `page-points` gives the width and height of the page in points: the rectangles of passages and citations use these units, from the upper left corner. `page-count` gives the number of pages. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "image/png": number[];
+                    "image/png": string;
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The request is understood, but its content cannot be processed. */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_sources_source_reading: {
+    getReading: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 source: string;
             };
@@ -6943,6 +12078,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The text that was read of a document. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6951,21 +12087,74 @@ export interface operations {
                     "application/json": components["schemas"]["Reading"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_sql: {
+    queryTables: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
@@ -6976,6 +12165,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The result of a statement that a person wrote. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6984,27 +12174,99 @@ export interface operations {
                     "application/json": components["schemas"]["SqlRows"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_tables: {
+    listTables: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The typed tables, by name. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7013,27 +12275,81 @@ export interface operations {
                     "application/json": components["schemas"]["DataTable"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_tag_pairs: {
+    listTagPairs: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description The pairs of a colloquial word and the documents' word. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7042,21 +12358,74 @@ export interface operations {
                     "application/json": components["schemas"]["TagPair"][];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_bases_base_tag_pairs: {
+    addTagPair: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
@@ -7067,23 +12436,94 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_tag_pairs: {
+    deleteTagPair: {
         parameters: {
             query: {
                 /** @description The reader's word. */
@@ -7093,39 +12533,95 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_tags: {
+    listTagClasses: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description All classes of tags. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7134,21 +12630,74 @@ export interface operations {
                     "application/json": components["schemas"]["TagClassesResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_tags_class: {
+    getTagClass: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 class: string;
             };
@@ -7156,6 +12705,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The tags of a class. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7164,21 +12714,74 @@ export interface operations {
                     "application/json": components["schemas"]["TagClassResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    put_api_v1_bases_base_tags_class: {
+    setTagClass: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 class: string;
             };
@@ -7190,27 +12793,99 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_bases_base_tags_class: {
+    deleteTagClass: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 class: string;
             };
@@ -7218,27 +12893,81 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    patch_api_v1_bases_base_tags_class: {
+    renameTagClass: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 class: string;
             };
@@ -7250,38 +12979,110 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_bases_base_uploads: {
+    insertText: {
         parameters: {
-            query: {
-                /** @description The name that it was uploaded under. */
-                file: string;
-                /** @description The value of `?upload=` that its pieces used; without it no piece is found. */
-                upload?: string;
-            };
+            query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TextBody"];
+            };
+        };
         responses: {
+            /** @description A file that has arrived, in whole or in part. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7290,17 +13091,187 @@ export interface operations {
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_budget: {
+    getUpload: {
+        parameters: {
+            query: {
+                /**
+                 * @description The name that it was uploaded under.
+                 * @example manuals/pumps.md
+                 */
+                file: string;
+                /** @description The value of `?upload=` that its pieces used; without it no piece is found. */
+                upload?: string;
+            };
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file that has arrived, in whole or in part. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uploaded"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getBudget: {
         parameters: {
             query?: never;
             header?: never;
@@ -7309,6 +13280,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Limits on chat model calls, and the sums spent. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7317,9 +13289,51 @@ export interface operations {
                     "application/json": components["schemas"]["Budget"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    get_api_v1_evaluations: {
+    listEvaluations: {
         parameters: {
             query?: never;
             header?: never;
@@ -7328,6 +13342,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Evaluation reports, and whether a folder for them is set. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7336,17 +13351,51 @@ export interface operations {
                     "application/json": components["schemas"]["Evaluations"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_evaluations_report: {
+    getEvaluation: {
         parameters: {
             query: {
                 /** @description Its name in the list. */
@@ -7358,6 +13407,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A report. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7366,25 +13416,69 @@ export interface operations {
                     "application/json": components["schemas"]["EvaluationResponse"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_keys: {
+    listKeys: {
         parameters: {
             query?: never;
             header?: never;
@@ -7393,6 +13487,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The keys, and whether the server can hold any. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7401,17 +13496,51 @@ export interface operations {
                     "application/json": components["schemas"]["KeyList"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_keys: {
+    createKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -7420,45 +13549,116 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "wiki",
+                 *       "scope": "read",
+                 *       "bases": [
+                 *         "default"
+                 *       ],
+                 *       "per_minute": 60
+                 *     }
+                 */
                 "application/json": components["schemas"]["KeyParams"];
             };
         };
         responses: {
+            /** @description A key that was made. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "id": "5f1c2a90",
+                     *       "key": "pikerag_5f1c2a90_…"
+                     *     }
+                     */
                     "application/json": components["schemas"]["MadeKey"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_keys_id: {
+    revokeKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -7469,31 +13669,76 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_keys_id_rotate: {
+    rotateKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -7508,6 +13753,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description A key that was made. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7516,25 +13762,87 @@ export interface operations {
                     "application/json": components["schemas"]["MadeKey"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_methods: {
+    listMethods: {
         parameters: {
             query?: never;
             header?: never;
@@ -7543,6 +13851,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The methods that answer questions, with their parameters. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7551,9 +13860,51 @@ export interface operations {
                     "application/json": components["schemas"]["MethodDescription"][];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
-    get_api_v1_models: {
+    listModels: {
         parameters: {
             query?: never;
             header?: never;
@@ -7562,6 +13913,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The models that the server could use. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7570,17 +13922,51 @@ export interface operations {
                     "application/json": components["schemas"]["ModelsList"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    put_api_v1_models_chosen: {
+    setChatModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -7593,6 +13979,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The chat model that was set. New questions use it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7601,41 +13988,96 @@ export interface operations {
                     "application/json": components["schemas"]["SetChat"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_v1_models_pull: {
+    getModelPull: {
         parameters: {
             query?: never;
             header?: never;
@@ -7644,6 +14086,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The latest download of a model. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7653,25 +14096,60 @@ export interface operations {
                     "text/event-stream": components["schemas"]["PullEvent"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_models_pull: {
+    pullModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -7684,6 +14162,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Accepted; the work is not complete yet. The latest download of a model. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7692,33 +14171,96 @@ export interface operations {
                     "application/json": components["schemas"]["ModelPull"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    delete_api_v1_models_pull: {
+    stopModelPull: {
         parameters: {
             query?: never;
             header?: never;
@@ -7727,31 +14269,67 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_api_v1_models_test: {
+    testChatModel: {
         parameters: {
             query?: never;
             header?: never;
@@ -7764,6 +14342,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The result of a small call. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7772,33 +14351,87 @@ export interface operations {
                     "application/json": components["schemas"]["TriedChat"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_api_version: {
+    getOllamaVersion: {
         parameters: {
             query?: never;
             header?: never;
@@ -7807,17 +14440,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The version of the protocol. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OllamaVersion"];
                 };
             };
         };
     };
-    get_health: {
+    getHealth: {
         parameters: {
             query?: never;
             header?: never;
@@ -7826,6 +14460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The program runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7836,7 +14471,7 @@ export interface operations {
             };
         };
     };
-    get_metrics: {
+    getMetrics: {
         parameters: {
             query?: never;
             header?: never;
@@ -7845,29 +14480,75 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Counters for Prometheus, in its text format; as OpenMetrics if `Accept` prefers that. They cover all bases, so a key that opens some bases or sees a part is refused. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/openmetrics-text": string;
                     "text/plain": string;
                 };
             };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
             403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request failed; the error names the cause. */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_passages_base_chunk: {
+    showPassage: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @example default */
                 base: string;
                 chunk: string;
             };
@@ -7875,6 +14556,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description A passage as an HTML page. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7883,17 +14565,69 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
             404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    get_ready: {
+    getReadiness: {
         parameters: {
             query?: never;
             header?: never;
@@ -7902,6 +14636,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The program runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7910,17 +14645,703 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            /** @description The server is busy or stopping. */
             503: {
                 headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
     };
-    post_rerank: {
+    rerank: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "pikerag",
+                 *       "query": "seal of P-101",
+                 *       "documents": [
+                 *         "The seal must be replaced every 4,000 hours.",
+                 *         "The pump drains the bilge."
+                 *       ],
+                 *       "top_n": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["RerankBody"];
+            };
+        };
+        responses: {
+            /** @description The texts in the order of their relevance, in the format that the request asks for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerankAnswer"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    retrieveForDify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "knowledge_id": "default",
+                 *       "query": "seal of P-101",
+                 *       "retrieval_setting": {
+                 *         "top_k": 3,
+                 *         "score_threshold": 0.2
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["RetrievalBody"];
+            };
+        };
+        responses: {
+            /** @description The passages, as Dify reads them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyRecords"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifyError"];
+                };
+            };
+        };
+    };
+    createChatCompletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "pikerag",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "How often must the seal of P-101 be replaced?"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChatBody"];
+            };
+        };
+        responses: {
+            /** @description A whole answer, as OpenAI's clients read it. As `text/event-stream`, a stream of events: each has the schema of that media type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "chatcmpl-ygepnx5b",
+                     *       "object": "chat.completion",
+                     *       "created": 1795935916,
+                     *       "model": "pikerag",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "message": {
+                     *             "role": "assistant",
+                     *             "content": "Possibly:\n\nPump P-101: The pump P-101 drains the bilge. ▸Its seal must be replaced every 4,000 hours.◂ [1]",
+                     *             "refusal": null,
+                     *             "annotations": [
+                     *               {
+                     *                 "type": "url_citation",
+                     *                 "url_citation": {
+                     *                   "url": "http://127.0.0.1:8686/passages/default/0d2e633f6c441714",
+                     *                   "title": "Pump P-101",
+                     *                   "start_index": 103,
+                     *                   "end_index": 106
+                     *                 }
+                     *               }
+                     *             ]
+                     *           },
+                     *           "logprobs": null,
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "prompt_tokens": 0,
+                     *         "completion_tokens": 0,
+                     *         "total_tokens": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": components["schemas"]["ChatChunk"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The cap of the key or of the server is reached. */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The request is understood, but its content cannot be processed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    createEmbeddings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "pikerag",
+                 *       "input": [
+                 *         "How often must the seal be replaced?"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmbeddingsBody"];
+            };
+        };
+        responses: {
+            /** @description Vectors, as OpenAI's clients read them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingsList"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    listOpenAiModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The available models, as OpenAI's clients read them. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiModels"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    getOpenAiModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A method of a base, as a model. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiModel"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    rerankV1: {
         parameters: {
             query?: never;
             header?: never;
@@ -7933,25 +15354,114 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The texts in the order of their relevance, in the format that the request asks for. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["RerankAnswer"];
                 };
             };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
                 };
             };
         };
     };
-    post_retrieval: {
+    createResponse: {
         parameters: {
             query?: never;
             header?: never;
@@ -7960,97 +15470,535 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RetrievalBody"];
+                "application/json": components["schemas"]["CreateResponse"];
             };
         };
         responses: {
+            /** @description An answer, as clients of OpenAI's Responses API read it. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["ResponsesReply"];
+                    "text/event-stream": components["schemas"]["ResponsesEvent"];
                 };
             };
-        };
-    };
-    post_v1_chat_completions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChatBody"];
-            };
-        };
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
             400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OpenAiError"];
                 };
             };
-        };
-    };
-    post_v1_embeddings: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EmbeddingsBody"];
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
             };
-        };
-        responses: {
-            200: {
+            /** @description The cap of the key or of the server is reached. */
+            402: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["OpenAiError"];
                 };
             };
-            400: {
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The request is understood, but its content cannot be processed. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
                 };
             };
         };
     };
-    get_v1_models: {
+    getResponse: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    deleteResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    cancelResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    listResponseInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+        };
+    };
+    rerankV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerankBody"];
+            };
+        };
+        responses: {
+            /** @description The texts in the order of their relevance, in the format that the request asks for. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["RerankAnswer"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description A model failed or cannot be reached. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenAiError"];
                 };
             };
         };
