@@ -15,6 +15,7 @@ use self::retries::without_retries;
 use self::schemas::{described, is_described_in_words, without_request_for_json};
 use super::chat::{Message, shown};
 use super::cited::Place;
+use super::contract::unsupported;
 use crate::problem::{Fault, Problem};
 
 /// The object that a request asks for in place of a text.
@@ -108,6 +109,25 @@ impl Wanted {
             others.remove("tool_choice");
         }
         Ok(wanted)
+    }
+
+    /// The object that Ollama's `format` asks for: any object for `json` or an empty schema, else that of the schema.
+    /// `None` if it asks for a text.
+    ///
+    /// # Errors
+    /// The value is neither `json` nor a schema, or the schema cannot be filled, whatever the answer.
+    pub(crate) fn of_format(format: Option<&Value>) -> Result<Option<Self>, Problem> {
+        let schema = match format {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(word)) if word.is_empty() => return Ok(None),
+            Some(Value::String(word)) if word == "json" => FillSchema::any_object(),
+            Some(Value::Object(root)) if root.is_empty() => FillSchema::any_object(),
+            Some(root) if root.is_object() => schema("", root.clone(), "format")?,
+            Some(other) => {
+                return Err(unsupported("format", other, "send `json` or a JSON schema"));
+            }
+        };
+        Ok(Some(Self { schema, function: None, complaint: None }))
     }
 
     /// Refuses a schema that rules cannot fill if no model is set.
@@ -380,6 +400,25 @@ mod tests {
         ] {
             let problem = Wanted::of(format, &tools, choice).unwrap_err();
             assert_eq!((problem.code(), &json!(problem)["param"]), (code, &json!(param)));
+        }
+    }
+
+    #[test]
+    fn a_format_of_ollama_is_json_or_a_schema() {
+        let of = |format: Value| Wanted::of_format(Some(&format)).map(|wanted| wanted.is_some());
+        for (format, asks) in
+            [(json!("json"), true), (form(), true), (json!({}), true), (json!(""), false)]
+        {
+            assert_eq!(of(format.clone()).unwrap(), asks, "{format}");
+        }
+        assert!(Wanted::of_format(Some(&Value::Null)).unwrap().is_none());
+        assert!(Wanted::of_format(None).unwrap().is_none());
+        for wrong in [json!("yaml"), json!(1), json!([]), json!({"type": "array"})] {
+            let problem = of(wrong.clone()).unwrap_err();
+            assert_eq!(
+                (problem.code(), &json!(problem)["param"]),
+                ("unsupported-value", &json!("format"))
+            );
         }
     }
 
