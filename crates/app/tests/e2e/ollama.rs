@@ -287,13 +287,14 @@ fn vectors_come_from_the_embedder_of_the_base() {
     assert_eq!(one["embeddings"][0], vectors[0]);
     assert_eq!(embed(json!({"input": []})).json()["embeddings"], json!([]));
     for (more, named) in [
-        (json!({"input": "a crane", "dimensions": 3}), "`dimensions`"),
+        (json!({"input": "a winch", "dimensions": 3}), "`dimensions`"),
         (json!({"input": "a crane", "truncate": false}), "`truncate`"),
         (json!({"input": [1, 2]}), "`input`"),
     ] {
         let (status, text) = error(&embed(more.clone()));
         assert!(status == 400 && text.contains(named), "{more}: {status} {text}");
     }
+    assert!(!stub.embedded().contains(&"a winch".to_owned()), "{:?}", stub.embedded());
     let earlier =
         post(&serving, "/api/embeddings", &json!({"model": "pikerag", "prompt": "a crane"}));
     assert_eq!(earlier.json()["embedding"], vectors[0]);
