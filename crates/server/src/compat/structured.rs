@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use pikerag_engine::knowledge::{Answer, Spent};
 use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{FillSchema, Filled as Outcome, NotFilled, UnusableSchema};
-use pikerag_engine::{FillRequest, Session, can_fill, fill};
+use pikerag_engine::{AskResponse, FillRequest, Session, can_fill, fill};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use self::retries::without_retries;
 use self::schemas::{described, is_described_in_words, without_request_for_json};
@@ -17,6 +18,7 @@ use super::chat::{Message, shown};
 use super::cited::Place;
 use super::contract::unsupported;
 use crate::problem::{Fault, Problem};
+use crate::streams::{After, broken};
 
 /// The object that a request asks for in place of a text.
 #[derive(Clone, Debug)]
@@ -35,6 +37,9 @@ struct Function {
     /// Whether `tool_choice` names it; else it is the only one.
     is_named: bool,
 }
+
+/// An object that is filled as a part of a run.
+pub(crate) struct Filling(oneshot::Receiver<Result<Filled, Problem>>);
 
 /// The object in its place, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,11 +148,25 @@ impl Wanted {
             .about(param))
     }
 
+    /// The work that fills the schema after a run, in the place of that run, and its result. The session pays for it.
+    pub(crate) fn after_run(self, session: Session) -> (After, Filling) {
+        let (sender, receiver) = oneshot::channel();
+        let after: After = Box::new(move |came: Box<AskResponse>| {
+            Box::pin(async move {
+                let is_answered = came.result.is_ok();
+                if let Some(answer) = came.run.answer.as_ref().filter(|_| is_answered) {
+                    let filled = self.filled(&session, &came.run.question.text, answer).await;
+                    // The caller may have left.
+                    let _ = sender.send(filled);
+                }
+                came
+            })
+        });
+        (after, Filling(receiver))
+    }
+
     /// Fills the schema from the answer to a question. A model's calls are recorded and paid like any other.
-    ///
-    /// # Errors
-    /// The call failed, or the answer does not give the values; the problem has the answer in words.
-    pub(crate) async fn filled(
+    async fn filled(
         &self,
         session: &Session,
         question: &str,
@@ -247,6 +266,16 @@ fn not_filled(reason: &NotFilled, question: &str, answer: &Answer) -> Problem {
     match Language::of(question) {
         Language::English => problem.saying(english),
         Language::Chinese => problem.saying(chinese),
+    }
+}
+
+impl Filling {
+    /// The object, which is there once the run has ended with an answer.
+    ///
+    /// # Errors
+    /// The call failed, or the answer does not give the values; the problem has the answer in words.
+    pub(crate) async fn filled(self) -> Result<Filled, Problem> {
+        self.0.await.unwrap_or_else(|_| Err(broken()))
     }
 }
 

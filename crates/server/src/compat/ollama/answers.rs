@@ -164,7 +164,6 @@ async fn reply(
     if let Some(object) = &object {
         object.check(&model.session).map_err(|problem| problem.about("format"))?;
     }
-    let object = object.map(|object| (object, model.session.clone()));
     let asked = asked(&app, (&caller, &model.session), model.method, &messages).await?;
     let (request, place) = match asked {
         Asked::Question(request, place) => (request, place),
@@ -173,9 +172,12 @@ async fn reply(
     let language = Language::of(&request.question);
     let is_shown = form.delivery == Delivery::Lines && form.thinks;
     let drafts = if is_shown { Drafts::Sent } else { Drafts::LeftOut };
-    let underway = Underway::begin(&app, place, model.session, Wanted::Ask(request), drafts);
+    let session = model.session;
+    let (after, filling) = object.map(|object| object.after_run(session.clone())).unzip();
+    let underway =
+        Underway::begin_with(&app, (place, session), Wanted::Ask(request), drafts, after);
     let progress = Progress::new(language, underway);
-    let running = Running { app, base: model.base, language, most_tokens, object, progress };
+    let running = Running { app, base: model.base, language, most_tokens, filling, progress };
     match form.delivery {
         Delivery::Whole => form.awaited(running).await,
         Delivery::Lines => Ok(form.streamed(running)),

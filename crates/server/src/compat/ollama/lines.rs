@@ -9,9 +9,9 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::{self, Stream};
+use pikerag_engine::AskResponse;
 use pikerag_engine::knowledge::Spent;
 use pikerag_engine::narrate::Language;
-use pikerag_engine::{AskResponse, Session};
 use serde_json::{Map, Value, json};
 
 use super::created_at;
@@ -21,7 +21,7 @@ use crate::compat::chat::shown;
 use crate::compat::cut::cut;
 use crate::compat::errors::Shape as ErrorShape;
 use crate::compat::progress::{Progress, Step};
-use crate::compat::structured::Wanted;
+use crate::compat::structured::Filling;
 use crate::problem::Problem;
 use crate::streams::broken;
 
@@ -207,19 +207,22 @@ pub(super) struct Running {
     pub(super) language: Language,
     /// The limit of the answer.
     pub(super) most_tokens: Option<u64>,
-    /// The object to fill in place of a text, and the session that pays for it.
-    pub(super) object: Option<(Wanted, Session)>,
+    /// The object in place of a text.
+    pub(super) filling: Option<Filling>,
     pub(super) progress: Progress,
 }
 
 impl Running {
     /// The answer with its sources, cut to the limit; or the object that is filled from it, which is not cut. Where
     /// the answer gives nothing, and the schema has no null for that, the answer in words.
-    async fn finished(&self, came: Result<Box<AskResponse>, Problem>) -> Result<Finished, Problem> {
+    async fn finished(
+        &mut self,
+        came: Result<Box<AskResponse>, Problem>,
+    ) -> Result<Finished, Problem> {
         let came = came?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
-        if let Some((object, session)) = &self.object {
-            let filled = object.filled(session, &came.run.question.text, answer).await?;
+        if let Some(filling) = self.filling.take() {
+            let filled = filling.filled().await?;
             let mut spent = came.run.cost.spent.clone();
             spent.merge(&filled.spent);
             let text = filled.object().or_else(|| filled.refusal()).unwrap_or_default();
