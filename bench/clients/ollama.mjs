@@ -32,6 +32,11 @@ await operation("chat, streamed", async () => {
 
 await operation("generate", async () => assert.equal((await client.generate({ model: "pikerag", prompt: question })).response, needed("text")));
 
+await operation("chat: format = a schema", async () => {
+  const format = { type: "object", properties: { repairs: { type: "integer" } }, required: ["repairs"] };
+  assert.deepEqual(JSON.parse((await client.chat({ ...asked, format })).message.content), { repairs: 20 });
+});
+
 await operation("embed", async () => {
   const made = await new Ollama({ host: modelsUrl }).embed({ model: "pikerag", input: ["a crane", "a port"] });
   assert.deepEqual(made.embeddings.map((vector) => vector.length), [8, 8]);

@@ -128,8 +128,24 @@ def ollama(check):
     def _():
         assert client.generate(model="pikerag", prompt=QUESTION, options={"num_predict": 2}).done_reason == "length"
 
-    def is_filled(reply):
-        return json.loads(reply.message.content) == {"repairs": 20}
+    @operation("chat: format = a schema")
+    def _():
+        kept["filled"] = text = client.chat(model="pikerag", messages=MESSAGES, format=SCHEMA).message.content
+        assert json.loads(text) == {"repairs": 20}, text
+
+    @operation("chat, streamed: format = a schema")
+    def _():
+        parts = [part.message.content for part in client.chat(model="pikerag", messages=MESSAGES, format=SCHEMA, stream=True) if part.message.content]
+        assert parts == [kept["filled"]], parts
+
+    @operation("chat: format = json")
+    def _():
+        text = client.chat(model="pikerag", messages=MESSAGES, format="json").message.content
+        assert json.loads(text)["answer"].startswith("20"), text
+
+    @operation("generate: format = a schema")
+    def _():
+        assert client.generate(model="pikerag", prompt=QUESTION, format=SCHEMA).response == kept["filled"]
 
     def clock():
         """The time."""
@@ -139,8 +155,6 @@ def ollama(check):
         assert client.chat(model="pikerag", messages=MESSAGES, tools=[clock]).message.content.startswith(ANSWER)
 
     fields = {
-        "chat: format = a schema": (lambda: client.chat(model="pikerag", messages=MESSAGES, format=SCHEMA), is_filled),
-        "chat: format = json": (lambda: client.chat(model="pikerag", messages=MESSAGES, format="json"), lambda reply: json.loads(reply.message.content)),
         "chat: images": (lambda: client.chat(model="pikerag", messages=[MESSAGES[0] | {"images": [b"\x89PNG"]}]), lambda reply: False),
         "generate: stop": (lambda: client.generate(model="pikerag", prompt=QUESTION, options={"stop": ["["]}), lambda reply: "[" not in reply.response),
         "generate: suffix": (lambda: client.generate(model="pikerag", prompt=QUESTION, suffix="end"), lambda reply: False),
@@ -254,7 +268,6 @@ def litellm(check):
 
 def langchain_ollama(check):
     from langchain_ollama import ChatOllama, OllamaEmbeddings, OllamaLLM
-    from ollama import ResponseError
     from pydantic import BaseModel
 
     class Repairs(BaseModel):
@@ -286,8 +299,8 @@ def langchain_ollama(check):
 
     @check.operation("ChatOllama: with_structured_output")
     def _():
-        filled = model.with_structured_output(Repairs)
-        return honoured_or_refused(lambda: filled.invoke(QUESTION), lambda found: found.repairs == 20, lambda error: error.error, ResponseError)
+        found = model.with_structured_output(Repairs).invoke(QUESTION)
+        assert found.repairs == 20, found
 
     @check.operation("OllamaLLM: invoke")
     def _():

@@ -124,7 +124,7 @@ pub use self::train::{
 };
 pub use self::try_chat::{TriedChat, try_chat};
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
-pub use self::vectors::{EmbedResponse, RerankResponse, embed, rerank};
+pub use self::vectors::{EmbedResponse, RerankResponse, dimensions, embed, rerank};
 
 #[cfg(test)]
 mod tests {

@@ -229,6 +229,10 @@ impl Embedder for LocalEmbedder {
         Ok(unknown.map_err(|cause| self.loaded.broken(cause))? <= UNKNOWN)
     }
 
+    fn known_dimensions(&self) -> Option<usize> {
+        Some(self.dimensions())
+    }
+
     fn reads_parts(&self) -> bool {
         reads_parts(&self.loaded.model.shape)
     }

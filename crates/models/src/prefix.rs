@@ -89,6 +89,10 @@ impl Embedder for Prefixed {
         self.inner.knows(text).await
     }
 
+    fn known_dimensions(&self) -> Option<usize> {
+        self.inner.known_dimensions()
+    }
+
     fn reads_parts(&self) -> bool {
         self.inner.reads_parts()
     }

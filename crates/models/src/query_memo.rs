@@ -51,6 +51,10 @@ impl Embedder for QueryMemo {
         self.inner.knows(text).await
     }
 
+    fn known_dimensions(&self) -> Option<usize> {
+        self.inner.known_dimensions()
+    }
+
     fn reads_parts(&self) -> bool {
         self.inner.reads_parts()
     }

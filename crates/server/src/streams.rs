@@ -10,6 +10,7 @@ use axum::Json;
 use axum::http::{HeaderMap, header};
 use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
+use futures::future::BoxFuture;
 use futures::stream;
 use pikerag_engine::knowledge::{DraftPart, OpenCall, RunEvent, RunRecord, RunSink};
 use pikerag_engine::narrate::Language;
@@ -75,6 +76,10 @@ pub(crate) enum Wanted {
     Fork(ForkRequest),
 }
 
+/// Work on the result of a run that is a part of it. It has the place of the run, and stops if the caller leaves.
+pub(crate) type After =
+    Box<dyn FnOnce(Box<AskResponse>) -> BoxFuture<'static, Box<AskResponse>> + Send>;
+
 /// A running run. Dropping it stops the run: no model call begins after that.
 pub(crate) struct Underway {
     happened: UnboundedReceiver<Happened>,
@@ -104,9 +109,21 @@ impl Underway {
         wanted: Wanted,
         drafts: Drafts,
     ) -> Self {
+        Self::begin_with(app, (place, session), wanted, drafts, None)
+    }
+
+    /// As [`Underway::begin`], with work after the run. It is on the task of the run, so that a caller that reads
+    /// nothing keeps no place.
+    pub(crate) fn begin_with(
+        app: &App,
+        (place, session): (Place, Session),
+        wanted: Wanted,
+        drafts: Drafts,
+        after: Option<After>,
+    ) -> Self {
         let (sender, happened) = unbounded_channel();
         let stop = CancellationToken::new();
-        let (app, cancel) = (Arc::clone(app), stop.clone());
+        let (app, cancel, has_left) = (Arc::clone(app), stop.clone(), stop.clone());
         app.metrics.asked();
         let began = Instant::now();
         let run = async move {
@@ -138,8 +155,19 @@ impl Underway {
                 never = send_drafts(&calls, drafts, &sender) => match never {},
             };
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
-            app.metrics.ran(state, began.elapsed());
-            let _ = sender.send(Happened::Ended(came.map(Box::new).map_err(Problem::from)));
+            let took = began.elapsed();
+            let came = match (came.map(Box::new), after) {
+                (Ok(came), Some(after)) => tokio::select! {
+                    biased;
+                    () = has_left.cancelled() => None,
+                    came = after(came) => Some(Ok(came)),
+                },
+                (came, _) => Some(came),
+            };
+            app.metrics.ran(state, took);
+            if let Some(came) = came {
+                let _ = sender.send(Happened::Ended(came.map_err(Problem::from)));
+            }
         };
         let run: JoinHandle<()> = tokio::spawn(run.in_current_span());
         drop(run);

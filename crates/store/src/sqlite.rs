@@ -12,6 +12,7 @@ mod corrections;
 mod counters;
 mod counts;
 mod data;
+mod dimensions;
 mod distil;
 mod export;
 mod follow;

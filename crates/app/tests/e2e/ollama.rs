@@ -170,7 +170,7 @@ fn fields_of_ollama_are_honoured_or_refused() {
     let cut = ask(json!({"options": {"num_predict": 4}})).json();
     assert_eq!(cut["done_reason"], "length", "{cut}");
     for (more, named) in [
-        (json!({"format": "json"}), "`format`"),
+        (json!({"format": "yaml"}), "`format`"),
         (json!({"suffix": "}"}), "`suffix`"),
         (json!({"images": ["aGk="]}), "`images`"),
         (json!({"options": {"stop": ["."]}}), "`options.stop`"),
@@ -186,6 +186,84 @@ fn fields_of_ollama_are_honoured_or_refused() {
     assert!(error(&post(&serving, "/api/chat", &picture)).1.contains("`images`"));
     let broken = serving.request("POST", "/api/chat", &[], b"{");
     assert_eq!(error(&broken).0, 400);
+}
+
+/// A schema with one field.
+fn form(field: &str, kind: &Value) -> Value {
+    json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]})
+}
+
+fn filled(text: &Value) -> Value {
+    serde_json::from_str(text.as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn a_format_is_filled_from_the_answer_whole_and_line_by_line() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let chat = |format: &Value, stream: bool| {
+        let messages = json!([{"role": "user", "content": QUESTION}]);
+        // An object is not cut.
+        let options = json!({"num_predict": 2});
+        let body = json!({
+            "model": "pikerag", "messages": messages, "format": format, "stream": stream, "options": options,
+        });
+        post(&serving, "/api/chat", &body)
+    };
+    let any = filled(&chat(&json!("json"), false).json()["message"]["content"]);
+    assert!(any["answer"].as_str().unwrap().contains("forty tons"), "{any}");
+    assert!(any["citations"][0]["quote"].as_str().unwrap().contains("forty tons"), "{any}");
+    let load = form("load", &json!("string"));
+    let whole = chat(&load, false).json();
+    let text = whole["message"]["content"].clone();
+    assert!(filled(&text)["load"].as_str().unwrap().contains("forty tons"), "{whole}");
+    assert_eq!((&whole["done"], &whole["done_reason"]), (&json!(true), &json!("stop")));
+    let streamed = lines(&chat(&load, true));
+    let parts: Vec<&Value> = streamed
+        .iter()
+        .map(|line| &line["message"]["content"])
+        .filter(|part| *part != "")
+        .collect();
+    assert_eq!(parts, [&text], "the object is one part: {streamed:?}");
+    assert!(joined(&streamed, "thinking").contains("factual"), "{streamed:?}");
+    assert_eq!(streamed.last().unwrap()["done_reason"], "stop");
+    let prompt = json!({"model": "pikerag", "prompt": QUESTION, "format": load, "stream": false});
+    assert_eq!(post(&serving, "/api/generate", &prompt).json()["response"], text);
+}
+
+#[test]
+fn a_format_that_is_not_filled_gives_an_error_or_the_answer_in_words() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let ask = |question: &str, format: &Value, stream: bool| {
+        let body =
+            json!({"model": "pikerag", "prompt": question, "format": format, "stream": stream});
+        post(&serving, "/api/generate", &body)
+    };
+    let runs = || serving.get("/api/v1/bases/default/runs", "").json().as_array().unwrap().len();
+    let two = json!({
+        "type": "object", "properties": {"load": {"type": "string"}, "port": {"type": "string"}},
+        "required": ["load", "port"],
+    });
+    for (format, words) in
+        [(two, "only a chat model"), (json!({"type": "array"}), "object"), (json!(5), "`format`")]
+    {
+        let (status, text) = error(&ask(QUESTION, &format, true));
+        assert!(status == 400 && text.contains(words), "{format}: {status} {text}");
+    }
+    assert_eq!(runs(), 0, "no question was asked");
+    // The passage is no number.
+    let number = form("load", &json!("integer"));
+    let (status, text) = error(&ask(QUESTION, &number, false));
+    assert!(status == 422 && text.contains("forty tons"), "{status} {text}");
+    let last = lines(&ask(QUESTION, &number, true)).pop().unwrap();
+    assert!(last["error"].as_str().unwrap().contains("forty tons"), "{last}");
+    let unknown = "What does the crane P-107 lift?";
+    let nullable = form("load", &json!(["string", "null"]));
+    assert_eq!(filled(&ask(unknown, &nullable, false).json()["response"]), json!({"load": null}));
+    let refused = ask(unknown, &form("load", &json!("string")), false).json();
+    assert!(refused["response"].as_str().unwrap().contains("P-107"), "{refused}");
+    assert_eq!(refused["done_reason"], "stop");
 }
 
 #[test]
@@ -209,13 +287,14 @@ fn vectors_come_from_the_embedder_of_the_base() {
     assert_eq!(one["embeddings"][0], vectors[0]);
     assert_eq!(embed(json!({"input": []})).json()["embeddings"], json!([]));
     for (more, named) in [
-        (json!({"input": "a crane", "dimensions": 3}), "`dimensions`"),
+        (json!({"input": "a winch", "dimensions": 3}), "`dimensions`"),
         (json!({"input": "a crane", "truncate": false}), "`truncate`"),
         (json!({"input": [1, 2]}), "`input`"),
     ] {
         let (status, text) = error(&embed(more.clone()));
         assert!(status == 400 && text.contains(named), "{more}: {status} {text}");
     }
+    assert!(!stub.embedded().contains(&"a winch".to_owned()), "{:?}", stub.embedded());
     let earlier =
         post(&serving, "/api/embeddings", &json!({"model": "pikerag", "prompt": "a crane"}));
     assert_eq!(earlier.json()["embedding"], vectors[0]);

@@ -132,13 +132,15 @@ fn the_embedder_and_the_reranker_are_served() {
         ("input", json!({"input": [""]})),
         ("input", json!({"input": 7})),
         ("input", json!({"input": [[1, 2]]})),
-        ("dimensions", json!({"dimensions": 16})),
+        ("dimensions", json!({"dimensions": 16, "input": "a winch"})),
         ("encoding_format", json!({"encoding_format": "int8"})),
         ("input_type", json!({"input_type": "query"})),
     ] {
         let reply = embed(wrong);
         assert_eq!((reply.status, &reply.json()["error"]["param"]), (400, &json!(param)));
     }
+    // The base has vectors of this embedder, so their number of values is known.
+    assert!(!stub.embedded().contains(&"a winch".to_owned()), "{:?}", stub.embedded());
     let tokens = embed(json!({"input": [[1, 2]]})).json()["error"]["message"].clone();
     assert!(tokens.as_str().unwrap().contains("check_embedding_ctx_length"), "{tokens}");
     assert_eq!(embed(json!({"model": "text-embedding-3-small"})).status, 404);

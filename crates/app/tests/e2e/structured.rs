@@ -4,6 +4,7 @@ use pikerag_test_support::Server;
 use serde_json::{Value, json};
 
 use crate::common::{Place, good_stub};
+use crate::limits::{counter, wait_until};
 use crate::serve::place;
 use crate::serving::{Reply, Serving};
 
@@ -200,4 +201,36 @@ fn a_model_fills_other_schemas_and_its_call_is_counted() {
     assert_eq!((&filled["also"], &filled["year"]), (&filled["name"], &Value::Null));
     let tokens = |reply: &Reply| reply.json()["usage"]["total_tokens"].as_u64().unwrap();
     assert!(tokens(&plain) < tokens(&reply), "{plain:?} {reply:?}");
+}
+
+/// A client that reads nothing keeps its place only until the schema is filled or it leaves.
+#[test]
+fn filling_has_the_place_of_its_run() {
+    let stub = good_stub();
+    let (place, question) = with_world(&stub);
+    let serving = place.serve(&[]);
+    let messages = json!([{"role": "user", "content": question}]);
+    let mut body = json!({"model": "pikerag/naive-rag", "messages": messages});
+    let requests = || stub.received().requests();
+    assert_eq!(serving.post(CHAT, "", &body).status, 200);
+    let before = requests();
+    assert_eq!(serving.post(CHAT, "", &body).status, 200);
+    assert_eq!(requests(), before, "the calls of the question are recorded");
+    stub.answer_only(before);
+    let two = schema(&json!({"name": {"type": "string"}, "also": {"type": "string"}}));
+    body.as_object_mut().unwrap().extend(two.as_object().unwrap().clone());
+    body["stream"] = json!(true);
+    let headers = [("Content-Type", "application/json")];
+    let ask = || serving.send("POST", CHAT, &headers, body.to_string().as_bytes());
+    let underway = || counter(&serving, "pikerag_runs_underway");
+    let client = ask();
+    wait_until("the schema is being filled", || before < requests());
+    assert_eq!(underway(), 1);
+    drop(client);
+    wait_until("the place is free again", || underway() == 0);
+    let _silent = ask();
+    wait_until("the schema is being filled again", || before + 1 < requests());
+    assert_eq!(underway(), 1);
+    stub.answer_all();
+    wait_until("the schema is filled", || underway() == 0);
 }

@@ -68,6 +68,30 @@ pub async fn embed(session: &Session, texts: &[String]) -> Result<EmbedResponse>
     })
 }
 
+/// The number of values of the embedder's vectors, if it is known before a text is embedded: weights on this machine
+/// define it, and the base may have vectors of an endpoint.
+///
+/// # Errors
+/// [`EngineError::Needs`], or the base cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// if let Some(dimensions) = pikerag_engine::dimensions(session).await? {
+///     println!("{dimensions} values");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn dimensions(session: &Session) -> Result<Option<usize>> {
+    let base = session.base_in_part().await?;
+    let embedder = session.embedder_on(&base).await?.ok_or(EngineError::Needs(Needed::Embedder))?;
+    match embedder.known_dimensions() {
+        Some(known) => Ok(Some(known)),
+        None => Ok(base.dimensions(embedder.name()).await?),
+    }
+}
+
 /// The scores of texts for a query, by the reranker that is set.
 ///
 /// # Errors

@@ -45,6 +45,11 @@ pub trait Embedder: Send + Sync {
         Ok(true)
     }
 
+    /// The number of values of each vector, if the embedder knows it before it embeds a text.
+    fn known_dimensions(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether [`Embedder::embed_parted`] reads a text once for all its parts. Otherwise a part
     /// costs as much as a text, and is better embedded separately.
     fn reads_parts(&self) -> bool {

@@ -51,6 +51,7 @@ impl<T: Clone + Send + Sync + 'static> Later<T> {
 #[derive(Clone)]
 pub struct LaterEmbedder {
     model: Later<LocalEmbedder>,
+    dimensions: usize,
     reads_parts: bool,
 }
 
@@ -66,8 +67,10 @@ impl LaterEmbedder {
             Source::Files(_) => drop(Safetensors::open(&weights.folder.join("model.safetensors"))?),
             Source::Packed(_) => {} // Inspected already.
         }
+        let dimensions = source.shape().hidden;
         let reads_parts = reads_parts(source.shape());
-        Ok(Self { model: Later::new(weights, LocalEmbedder::open), reads_parts })
+        let model = Later::new(weights, LocalEmbedder::open);
+        Ok(Self { model, dimensions, reads_parts })
     }
 }
 
@@ -86,6 +89,10 @@ impl Embedder for LaterEmbedder {
 
     async fn knows(&self, text: &str) -> Result<bool, ModelError> {
         self.model.opened().await?.knows(text).await
+    }
+
+    fn known_dimensions(&self) -> Option<usize> {
+        Some(self.dimensions)
     }
 
     fn reads_parts(&self) -> bool {

@@ -66,6 +66,7 @@ async fn weights_are_loaded_with_the_first_text() {
     let later = LaterEmbedder::new(weights(&folder)).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(later.embed(&[]).await.unwrap(), Vec::<Vec<f32>>::new());
+    assert_eq!(later.known_dimensions(), Some(now.dimensions()));
     let error = later.embed(&texts()).await.unwrap_err();
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.starts_with("cannot read "), "{cause}");

@@ -8,9 +8,9 @@ use axum::response::sse::{Event as Sse, KeepAlive};
 use axum::response::{IntoResponse, Response, Sse as SseResponse};
 use axum::{Extension, Json};
 use futures::stream;
+use pikerag_engine::AskRequest;
 use pikerag_engine::knowledge::{Filter, Level, RunRecord, Spent, TaskClass};
 use pikerag_engine::narrate::Language;
-use pikerag_engine::{AskRequest, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -24,7 +24,7 @@ use super::cut::cut;
 use super::errors::Shape;
 use super::events::{event, for_parsers, only_parsers};
 use super::progress::{Progress, Step};
-use super::structured;
+use super::structured::{self, Filling};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Drafts, Underway, Wanted, answered, broken};
@@ -95,7 +95,6 @@ pub(crate) async fn chat(
     if let Some(object) = &object {
         object.check(&session)?;
     }
-    let form = object.map(|object| (object, session.clone()));
     let streams = body.stream.unwrap_or(false);
     let head = Head {
         model: body.model,
@@ -130,23 +129,22 @@ pub(crate) async fn chat(
     };
     let language = Language::of(&request.question);
     let drafts = if streams { Drafts::Sent } else { Drafts::LeftOut };
-    let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
+    let (after, filling) = object.map(|object| object.after_run(session.clone())).unzip();
+    let underway =
+        Underway::begin_with(&app, (place, session), Wanted::Ask(request), drafts, after);
     if streams {
         let progress = Progress::new(language, underway);
-        let events = streamed((app, base), (head, form), progress);
+        let events = streamed((app, base), (head, filling), progress);
         return Ok(for_parsers(events.into_response()));
     }
     let came = answered(*underway.end().await?, language)?;
     let Written { mut message, places, finish, spent, .. } =
-        head.written(form.as_ref(), &came.run).await?;
+        head.written(filling, &came.run).await?;
     if let Some(fields) = message.as_object_mut() {
         fields.insert("annotations".to_owned(), json!(annotations(&app, &base, &places)));
     }
     Ok(Json(head.whole(&came.run.id.to_string(), &message, finish, &spent)).into_response())
 }
-
-/// The object to fill in place of a text, and the session that pays for it.
-type Form = (structured::Wanted, Session);
 
 /// An answer as this protocol shows it.
 struct Written {
@@ -173,11 +171,11 @@ struct Head {
 
 impl Head {
     /// The answer of a run as a text, or as the object that was asked for. An object is not cut.
-    async fn written(&self, form: Option<&Form>, run: &RunRecord) -> Result<Written, Problem> {
+    async fn written(&self, filling: Option<Filling>, run: &RunRecord) -> Result<Written, Problem> {
         let Some(answer) = &run.answer else { return Err(broken()) };
         let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
-        if let Some((object, session)) = form {
-            let filled = object.filled(session, &run.question.text, answer).await?;
+        if let Some(filling) = filling {
+            let filled = filling.filled().await?;
             spent.merge(&filled.spent);
             let id = run.id.to_string();
             let (message, delta) = (filled.message(&id), filled.delta(&id));
@@ -232,14 +230,14 @@ fn usage(spent: &Spent) -> Value {
 
 fn streamed(
     (app, base): (App, String),
-    (head, form): (Head, Option<Form>),
+    (head, filling): (Head, Option<Filling>),
     progress: Progress,
 ) -> SseResponse<impl futures::Stream<Item = Result<Sse, Infallible>>> {
     let state = Streaming {
         app,
         base,
         head,
-        form,
+        filling,
         id: "run".to_owned(),
         waiting: Vec::new(),
         progress: Some(progress),
@@ -255,7 +253,8 @@ struct Streaming {
     app: App,
     base: String,
     head: Head,
-    form: Option<Form>,
+    /// The object to send in place of a text.
+    filling: Option<Filling>,
     id: String,
     /// The events to send before anything else, the next one last.
     waiting: Vec<Sse>,
@@ -285,7 +284,7 @@ impl Streaming {
                 Step::Ended(came) => {
                     self.progress = None;
                     let written = match came {
-                        Ok(came) => self.head.written(self.form.as_ref(), &came.run).await,
+                        Ok(came) => self.head.written(self.filling.take(), &came.run).await,
                         Err(problem) => Err(problem),
                     };
                     self.last(written)

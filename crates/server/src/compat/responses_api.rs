@@ -58,7 +58,6 @@ pub(crate) async fn create(
         object.check(&session).map_err(in_our_terms)?;
     }
     check_question(&messages)?;
-    let object = object.map(|object| (object, session.clone()));
     let head = Head::new(&body, now() / 1000);
     let wanted = body.wanted(method);
     let asked = asked_with(&app, (&caller, &session), wanted, &messages).await?;
@@ -74,8 +73,10 @@ pub(crate) async fn create(
     };
     let language = Language::of(&request.question);
     let drafts = if body.streams() { Drafts::Sent } else { Drafts::LeftOut };
-    let underway = Underway::begin(&app, place, session, Wanted::Ask(request), drafts);
-    let form = Form { app, base, at_most, object };
+    let (after, filling) = object.map(|object| object.after_run(session.clone())).unzip();
+    let underway =
+        Underway::begin_with(&app, (place, session), Wanted::Ask(request), drafts, after);
+    let mut form = Form { app, base, at_most, filling };
     if body.streams() {
         return streamed(form, head, Progress::new(language, underway)).await;
     }

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use self::ollama::{
-    OllamaGenerated, OllamaModels, OllamaReply, OllamaShown, OllamaStatus, OllamaVector,
-    OllamaVectors, OllamaVersion,
+    OllamaFormat, OllamaGenerated, OllamaModels, OllamaReply, OllamaShown, OllamaStatus,
+    OllamaVector, OllamaVectors, OllamaVersion,
 };
 use self::openai::{
     ChatChunk, ChatCompletion, EmbeddingsList, OpenAiModel, OpenAiModels, ResponsesEvent,
@@ -32,6 +32,7 @@ pub(crate) fn all() -> Vec<(String, RefOr<Schema>)> {
     add::<RerankDocument>(&mut all);
     add::<RerankAnswer>(&mut all);
     add::<OllamaVersion>(&mut all);
+    add::<OllamaFormat>(&mut all);
     add::<OllamaModels>(&mut all);
     add::<OllamaReply>(&mut all);
     add::<OllamaGenerated>(&mut all);

@@ -8,14 +8,17 @@ use std::collections::BTreeMap;
 use pikerag_engine::knowledge::{Answer, Spent};
 use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{FillSchema, Filled as Outcome, NotFilled, UnusableSchema};
-use pikerag_engine::{FillRequest, Session, can_fill, fill};
+use pikerag_engine::{AskResponse, FillRequest, Session, can_fill, fill};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use self::retries::without_retries;
 use self::schemas::{described, is_described_in_words, without_request_for_json};
 use super::chat::{Message, shown};
 use super::cited::Place;
+use super::contract::unsupported;
 use crate::problem::{Fault, Problem};
+use crate::streams::{After, broken};
 
 /// The object that a request asks for in place of a text.
 #[derive(Clone, Debug)]
@@ -34,6 +37,9 @@ struct Function {
     /// Whether `tool_choice` names it; else it is the only one.
     is_named: bool,
 }
+
+/// An object that is filled as a part of a run.
+pub(crate) struct Filling(oneshot::Receiver<Result<Filled, Problem>>);
 
 /// The object in its place, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +116,25 @@ impl Wanted {
         Ok(wanted)
     }
 
+    /// The object that Ollama's `format` asks for: any object for `json` or an empty schema, else that of the schema.
+    /// `None` if it asks for a text.
+    ///
+    /// # Errors
+    /// The value is neither `json` nor a schema, or the schema cannot be filled, whatever the answer.
+    pub(crate) fn of_format(format: Option<&Value>) -> Result<Option<Self>, Problem> {
+        let schema = match format {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(word)) if word.is_empty() => return Ok(None),
+            Some(Value::String(word)) if word == "json" => FillSchema::any_object(),
+            Some(Value::Object(root)) if root.is_empty() => FillSchema::any_object(),
+            Some(root) if root.is_object() => schema("", root.clone(), "format")?,
+            Some(other) => {
+                return Err(unsupported("format", other, "send `json` or a JSON schema"));
+            }
+        };
+        Ok(Some(Self { schema, function: None, complaint: None }))
+    }
+
     /// Refuses a schema that rules cannot fill if no model is set.
     pub(crate) fn check(&self, session: &Session) -> Result<(), Problem> {
         if can_fill(session, &self.schema) {
@@ -123,11 +148,25 @@ impl Wanted {
             .about(param))
     }
 
+    /// The work that fills the schema after a run, in the place of that run, and its result. The session pays for it.
+    pub(crate) fn after_run(self, session: Session) -> (After, Filling) {
+        let (sender, receiver) = oneshot::channel();
+        let after: After = Box::new(move |came: Box<AskResponse>| {
+            Box::pin(async move {
+                let is_answered = came.result.is_ok();
+                if let Some(answer) = came.run.answer.as_ref().filter(|_| is_answered) {
+                    let filled = self.filled(&session, &came.run.question.text, answer).await;
+                    // The caller may have left.
+                    let _ = sender.send(filled);
+                }
+                came
+            })
+        });
+        (after, Filling(receiver))
+    }
+
     /// Fills the schema from the answer to a question. A model's calls are recorded and paid like any other.
-    ///
-    /// # Errors
-    /// The call failed, or the answer does not give the values; the problem has the answer in words.
-    pub(crate) async fn filled(
+    async fn filled(
         &self,
         session: &Session,
         question: &str,
@@ -227,6 +266,16 @@ fn not_filled(reason: &NotFilled, question: &str, answer: &Answer) -> Problem {
     match Language::of(question) {
         Language::English => problem.saying(english),
         Language::Chinese => problem.saying(chinese),
+    }
+}
+
+impl Filling {
+    /// The object, which is there once the run has ended with an answer.
+    ///
+    /// # Errors
+    /// The call failed, or the answer does not give the values; the problem has the answer in words.
+    pub(crate) async fn filled(self) -> Result<Filled, Problem> {
+        self.0.await.unwrap_or_else(|_| Err(broken()))
     }
 }
 
@@ -380,6 +429,25 @@ mod tests {
         ] {
             let problem = Wanted::of(format, &tools, choice).unwrap_err();
             assert_eq!((problem.code(), &json!(problem)["param"]), (code, &json!(param)));
+        }
+    }
+
+    #[test]
+    fn a_format_of_ollama_is_json_or_a_schema() {
+        let of = |format: Value| Wanted::of_format(Some(&format)).map(|wanted| wanted.is_some());
+        for (format, asks) in
+            [(json!("json"), true), (form(), true), (json!({}), true), (json!(""), false)]
+        {
+            assert_eq!(of(format.clone()).unwrap(), asks, "{format}");
+        }
+        assert!(Wanted::of_format(Some(&Value::Null)).unwrap().is_none());
+        assert!(Wanted::of_format(None).unwrap().is_none());
+        for wrong in [json!("yaml"), json!(1), json!([]), json!({"type": "array"})] {
+            let problem = of(wrong.clone()).unwrap_err();
+            assert_eq!(
+                (problem.code(), &json!(problem)["param"]),
+                ("unsupported-value", &json!("format"))
+            );
         }
     }
 

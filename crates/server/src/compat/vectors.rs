@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pikerag_engine::{EmbedResponse, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -59,8 +60,7 @@ pub(crate) async fn embeddings(
     };
     let texts = texts(&input)?;
     let Served { session, .. } = served(&app, &caller, &model)?;
-    let made = pikerag_engine::embed(&session, &texts).await?;
-    check_dimensions(dimensions, &made.vectors)?;
+    let made = embedded(&session, &texts, dimensions).await?;
     let encoded = |vector: &Vec<f32>| match is_packed {
         true => {
             let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -76,9 +76,23 @@ pub(crate) async fn embeddings(
         .into_response())
 }
 
-/// Refuses a number of dimensions that the vectors do not have.
-pub(super) fn check_dimensions(wanted: Option<usize>, vectors: &[Vec<f32>]) -> Result<(), Problem> {
-    match (wanted, vectors.first().map(Vec::len)) {
+/// The vectors of texts, with as many dimensions as the request names. A number that the embedder does not have is
+/// refused before the texts are embedded, if it is known then.
+pub(super) async fn embedded(
+    session: &Session,
+    texts: &[String],
+    wanted: Option<usize>,
+) -> Result<EmbedResponse, Problem> {
+    if wanted.is_some() {
+        check_dimensions(wanted, pikerag_engine::dimensions(session).await?)?;
+    }
+    let made = pikerag_engine::embed(session, texts).await?;
+    check_dimensions(wanted, made.vectors.first().map(Vec::len))?;
+    Ok(made)
+}
+
+fn check_dimensions(wanted: Option<usize>, own: Option<usize>) -> Result<(), Problem> {
+    match (wanted, own) {
         (Some(wanted), Some(own)) if wanted != own => {
             let hint = format!("the embedder has {own} dimensions: leave it out");
             Err(unsupported("dimensions", &json!(wanted), &hint))

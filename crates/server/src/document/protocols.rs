@@ -92,10 +92,12 @@ const ROUTES: [Route; 27] = [
 
 /// Fields of requests that hold JSON of several forms: schema, field, and the schema of the field
 /// or of its items.
-const FIELDS: [(&str, &str, &str); 6] = [
+const FIELDS: [(&str, &str, &str); 8] = [
     ("ChatBody", "messages", "ChatMessage"),
     ("OllamaBody", "messages", "ChatMessage"),
     ("OllamaChatBody", "messages", "ChatMessage"),
+    ("OllamaChatBody", "format", "OllamaFormat"),
+    ("OllamaGenerateBody", "format", "OllamaFormat"),
     ("EmbeddingsBody", "input", "TextInput"),
     ("OllamaEmbedBody", "input", "TextInput"),
     ("RerankBody", "documents", "RerankDocument"),

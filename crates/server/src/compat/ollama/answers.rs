@@ -14,9 +14,10 @@ use super::fields::{check, most_tokens, reason_without_question, thinks};
 use super::lines::{Delivery, Form, Running, Shape};
 use super::{model, turns};
 use crate::app::{App, Caller};
-use crate::compat::chat::{Asked, Message, asked};
+use crate::compat::chat::{Asked, Message, asked, check_length};
 use crate::compat::contract::unsupported;
 use crate::compat::progress::Progress;
+use crate::compat::structured;
 use crate::problem::{LooseJson, Problem};
 use crate::streams::{Drafts, Underway, Wanted};
 
@@ -38,6 +39,10 @@ pub(crate) struct OllamaChatBody {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     think: Option<Value>,
+    /// The answer as JSON: `json`, or a JSON Schema that is filled from the checked answer.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    format: Option<Value>,
     /// Other fields of this protocol: accepted if they have no effect, else refused.
     #[serde(flatten)]
     #[schema(ignore)]
@@ -79,13 +84,18 @@ pub(crate) struct OllamaGenerateBody {
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     think: Option<Value>,
+    /// The answer as JSON: `json`, or a JSON Schema that is filled from the checked answer.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    format: Option<Value>,
     /// Other fields of this protocol: accepted if they have no effect, else refused.
     #[serde(flatten)]
     #[schema(ignore)]
     more: Map<String, Value>,
 }
 
-/// Answers the last message of a conversation. Below the answer, a list links its sources.
+/// Answers the last message of a conversation. Below the answer, a list links its sources; an answer
+/// in a `format` is JSON alone.
 #[utoipa::path(post, path = "/api/chat", tag = "compatible", request_body = OllamaChatBody,
     responses((status = 200, body = Value), (status = 404, body = Value)))]
 pub(crate) async fn chat(
@@ -104,10 +114,11 @@ pub(crate) async fn chat(
         content: json!(message.content.unwrap_or_default()),
     });
     let form = form(Shape::Chat, body.model, body.stream, body.think.as_ref())?;
-    reply(app, caller, form, (messages.collect(), body.more)).await
+    reply(app, caller, form, (messages.collect(), body.format, body.more)).await
 }
 
-/// Answers a prompt. Below the answer, a list links its sources.
+/// Answers a prompt. Below the answer, a list links its sources; an answer in a `format` is JSON
+/// alone.
 #[utoipa::path(post, path = "/api/generate", tag = "compatible", request_body = OllamaGenerateBody,
     responses((status = 200, body = Value), (status = 404, body = Value)))]
 pub(crate) async fn generate(
@@ -122,7 +133,7 @@ pub(crate) async fn generate(
         messages.extend(turns::messages(&prompt));
     }
     let form = form(Shape::Generate, body.model, body.stream, body.think.as_ref())?;
-    reply(app, caller, form, (messages, body.more)).await
+    reply(app, caller, form, (messages, body.format, body.more)).await
 }
 
 fn form(
@@ -140,12 +151,18 @@ async fn reply(
     app: App,
     caller: Caller,
     form: Form,
-    (messages, more): (Vec<Message>, Map<String, Value>),
+    (messages, format, more): (Vec<Message>, Option<Value>, Map<String, Value>),
 ) -> Result<Response, Problem> {
     let model = model(&app, &caller, &form.model)?;
     let most_tokens = most_tokens(&more)?;
+    let object = structured::Wanted::of_format(format.as_ref())?;
     if messages.is_empty() {
         return Ok(form.without_answer(reason_without_question(&more)));
+    }
+    check_length(&app, &messages)?;
+    let (object, messages) = structured::read(object, messages)?;
+    if let Some(object) = &object {
+        object.check(&model.session).map_err(|problem| problem.about("format"))?;
     }
     let asked = asked(&app, (&caller, &model.session), model.method, &messages).await?;
     let (request, place) = match asked {
@@ -155,9 +172,12 @@ async fn reply(
     let language = Language::of(&request.question);
     let is_shown = form.delivery == Delivery::Lines && form.thinks;
     let drafts = if is_shown { Drafts::Sent } else { Drafts::LeftOut };
-    let underway = Underway::begin(&app, place, model.session, Wanted::Ask(request), drafts);
+    let session = model.session;
+    let (after, filling) = object.map(|object| object.after_run(session.clone())).unzip();
+    let underway =
+        Underway::begin_with(&app, (place, session), Wanted::Ask(request), drafts, after);
     let progress = Progress::new(language, underway);
-    let running = Running { app, base: model.base, language, most_tokens, progress };
+    let running = Running { app, base: model.base, language, most_tokens, filling, progress };
     match form.delivery {
         Delivery::Whole => form.awaited(running).await,
         Delivery::Lines => Ok(form.streamed(running)),

@@ -48,7 +48,7 @@ const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
 
 /// Fields that are refused if they ask for something, with what to do instead.
 const REFUSED: &[(&str, &str)] = &[
-    ("format", "answers are text on this route: leave it out"),
+    ("format", "only /api/chat and /api/generate fill it: leave it out"),
     ("images", "questions are text only: put pictures into the base"),
     ("suffix", "pikerag answers questions and completes no text: leave it out"),
     ("template", "prompts have no template here: leave it out"),

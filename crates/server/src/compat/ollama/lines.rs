@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::stream::{self, Stream};
 use pikerag_engine::AskResponse;
+use pikerag_engine::knowledge::Spent;
 use pikerag_engine::narrate::Language;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +21,7 @@ use crate::compat::chat::shown;
 use crate::compat::cut::cut;
 use crate::compat::errors::Shape as ErrorShape;
 use crate::compat::progress::{Progress, Step};
+use crate::compat::structured::Filling;
 use crate::problem::Problem;
 use crate::streams::broken;
 
@@ -54,13 +56,13 @@ pub(super) struct Form {
 /// An answer as a reply shows it.
 #[derive(Clone, Debug)]
 pub(super) struct Finished {
-    /// The text, with its sources below.
+    /// The text with its sources below, or an object as JSON.
     text: String,
     /// `stop`, or `length` if the text was cut; `load` or `unload` without a question.
     reason: &'static str,
-    /// Tokens of the prompts of the run.
+    /// Tokens of the prompts of the run, and of those that filled an object.
     prompt_tokens: u64,
-    /// Tokens of the replies of the run.
+    /// Tokens of the replies to them.
     reply_tokens: u64,
 }
 
@@ -68,6 +70,12 @@ impl Finished {
     /// A text that cost nothing.
     fn free(text: &str, reason: &'static str) -> Self {
         Self { text: text.to_owned(), reason, prompt_tokens: 0, reply_tokens: 0 }
+    }
+
+    fn paid(text: String, reason: &'static str, spent: &Spent) -> Self {
+        let usage = spent.usage();
+        let (prompt_tokens, reply_tokens) = (usage.prompt_tokens, usage.completion_tokens);
+        Self { text, reason, prompt_tokens, reply_tokens }
     }
 }
 
@@ -93,7 +101,9 @@ impl Form {
             match running.progress.next().await {
                 Step::Words(words) if self.thinks => thinking.push_str(&words),
                 Step::Began(_) | Step::Words(_) => {}
-                Step::Ended(came) => return Ok(self.whole(&running.finished(came)?, &thinking)),
+                Step::Ended(came) => {
+                    return Ok(self.whole(&running.finished(came).await?, &thinking));
+                }
             }
         }
     }
@@ -114,7 +124,7 @@ impl Form {
                     Step::Ended(came) => break came,
                 }
             };
-            let text = match running.finished(came) {
+            let text = match running.finished(came).await {
                 Ok(finished) => form.end(&finished),
                 // The status is sent, so the last line reports the error.
                 Err(problem) => format!("{}\n", ErrorShape::Ollama.error(&problem)),
@@ -197,22 +207,33 @@ pub(super) struct Running {
     pub(super) language: Language,
     /// The limit of the answer.
     pub(super) most_tokens: Option<u64>,
+    /// The object in place of a text.
+    pub(super) filling: Option<Filling>,
     pub(super) progress: Progress,
 }
 
 impl Running {
-    /// The answer with its sources, cut to the limit.
-    fn finished(&self, came: Result<Box<AskResponse>, Problem>) -> Result<Finished, Problem> {
+    /// The answer with its sources, cut to the limit; or the object that is filled from it, which is not cut. Where
+    /// the answer gives nothing, and the schema has no null for that, the answer in words.
+    async fn finished(
+        &mut self,
+        came: Result<Box<AskResponse>, Problem>,
+    ) -> Result<Finished, Problem> {
         let came = came?;
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
-        let usage = came.run.cost.spent.usage();
+        if let Some(filling) = self.filling.take() {
+            let filled = filling.filled().await?;
+            let mut spent = came.run.cost.spent.clone();
+            spent.merge(&filled.spent);
+            let text = filled.object().or_else(|| filled.refusal()).unwrap_or_default();
+            return Ok(Finished::paid(text.to_owned(), "stop", &spent));
+        }
         let whole = shown(answer);
         let cut = self.most_tokens.and_then(|most| cut(&whole, most));
         let reason = if cut.is_some() { "length" } else { "stop" };
         let (text, places) = cut.unwrap_or(whole);
         let text = with_sources(&self.app, &self.base, (text, places), self.language);
-        let (prompt_tokens, reply_tokens) = (usage.prompt_tokens, usage.completion_tokens);
-        Ok(Finished { text, reason, prompt_tokens, reply_tokens })
+        Ok(Finished::paid(text, reason, &came.run.cost.spent))
     }
 }
 

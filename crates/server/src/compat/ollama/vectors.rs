@@ -12,7 +12,7 @@ use super::fields::check;
 use super::lines::nanoseconds_since;
 use super::model;
 use crate::app::{App, Caller};
-use crate::compat::vectors::{check_dimensions, texts};
+use crate::compat::vectors::{embedded, texts};
 use crate::problem::{LooseJson, Problem};
 
 /// Texts to embed.
@@ -46,12 +46,11 @@ pub(crate) async fn embed(
     let session = model(&app, &caller, &body.model)?.session;
     let (vectors, tokens) = match &body.input {
         Some(input) if !is_empty(input) => {
-            let made = pikerag_engine::embed(&session, &texts(input)?).await?;
+            let made = embedded(&session, &texts(input)?, body.dimensions).await?;
             (made.vectors, made.prompt_tokens.unwrap_or_default())
         }
         _ => (Vec::new(), 0),
     };
-    check_dimensions(body.dimensions, &vectors)?;
     Ok(Json(json!({
         "model": body.model, "embeddings": vectors, "total_duration": nanoseconds_since(began),
         "load_duration": 0, "prompt_eval_count": tokens,

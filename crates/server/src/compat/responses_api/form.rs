@@ -1,13 +1,12 @@
 //! Decides the form of an answer: a text of limited length, or an object that is filled from it.
 
-use pikerag_engine::Session;
 use pikerag_engine::knowledge::{Citation, RunRecord};
 
 use super::content::{Content, Reply, annotations};
 use super::request::in_our_terms;
 use crate::app::App;
 use crate::compat::chat::shown;
-use crate::compat::structured::Wanted;
+use crate::compat::structured::Filling;
 use crate::problem::Problem;
 use crate::streams::broken;
 
@@ -18,8 +17,8 @@ pub(super) struct Form {
     pub(super) base: String,
     /// The largest number of tokens of a text; an object is not cut.
     pub(super) at_most: Option<u64>,
-    /// The object to fill in place of a text, and the session that pays for it.
-    pub(super) object: Option<(Wanted, Session)>,
+    /// The object in place of a text.
+    pub(super) filling: Option<Filling>,
 }
 
 impl Form {
@@ -27,15 +26,15 @@ impl Form {
     ///
     /// # Errors
     /// There is no answer, or the object cannot be filled from it.
-    pub(super) async fn reply(&self, run: &RunRecord) -> Result<Reply, Problem> {
+    pub(super) async fn reply(&mut self, run: &RunRecord) -> Result<Reply, Problem> {
         let Some(answer) = &run.answer else { return Err(broken()) };
         let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        let filling = self.filling.take();
         let link = |citation: &Citation| self.app.permalink(&self.base, citation.chunk);
-        let Some((object, session)) = &self.object else {
+        let Some(filling) = filling else {
             return Ok(Reply::cut(whole, self.at_most, spent, link));
         };
-        let filled =
-            object.filled(session, &run.question.text, answer).await.map_err(in_our_terms)?;
+        let filled = filling.filled().await.map_err(in_our_terms)?;
         spent.merge(&filled.spent);
         let content = match (filled.call(), filled.object(), filled.refusal()) {
             (Some((name, arguments)), ..) => {

@@ -1,6 +1,8 @@
 //! Describes replies of Ollama's routes.
 #![expect(dead_code, reason = "the document describes these types, and nothing makes them")]
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -34,6 +36,16 @@ pub(crate) struct OllamaModel {
     /// Fields that clients expect.
     #[schema(value_type = Object)]
     details: Value,
+}
+
+/// The form of an answer as JSON.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(crate) enum OllamaFormat {
+    /// `json`, for any object; empty for a text.
+    Named(String),
+    /// A JSON Schema.
+    Schema(BTreeMap<String, Value>),
 }
 
 /// An answer, or a line of a streamed answer, as Ollama's clients read it.
