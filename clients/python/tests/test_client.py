@@ -351,5 +351,7 @@ def test_async_client_downloads_and_raises(tmp_path: Path) -> None:
     asyncio.run(both())
     with Fake(lambda _: httpx.Response(200, stream=Broken())).client() as client, pytest.raises(ConnectionFailed):
         client.download("a", tmp_path / "c")
+    with Fake(lambda _: httpx.Response(200, content=b"abc")).client() as client, pytest.raises(FileExistsError):
+        client.download("a", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_bytes() == b"abc" and not (tmp_path / "b").exists()

@@ -16,7 +16,7 @@ import httpx
 
 from . import calls, types
 from .calls import Call
-from .client import partial_path, upload_name
+from .client import download_paths, upload_name
 from .errors import JobError, ReplyError, TimedOut, connection_error, without_user
 from .key import Key
 from .streams import AsyncEventStream
@@ -267,13 +267,14 @@ class AsyncClient:
 
     async def download(self, file: str, to: Union[str, Path], *, base: Optional[str] = None) -> None:
         """Writes the original of a file to a path, piece by piece. A download that breaks off leaves no file."""
+        target_path, partial_path = download_paths(to)
         response = await self._send(calls.original(self._options, base, file), None, None, is_stream=True)
-        part = anyio.Path(partial_path(to))
+        part = anyio.Path(partial_path)
         try:
             async with await part.open("wb") as target:
                 async for piece in response.aiter_bytes():
                     await target.write(piece)
-            await part.replace(to)
+            await part.replace(target_path)
         except httpx.TransportError as error:
             raise connection_error(error, self._options.url) from error
         finally:

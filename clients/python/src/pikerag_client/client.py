@@ -257,13 +257,13 @@ class Client:
 
     def download(self, file: str, to: Union[str, Path], *, base: Optional[str] = None) -> None:
         """Writes the original of a file to a path, piece by piece. A download that breaks off leaves no file."""
+        target_path, part = download_paths(to)
         response = self._send(calls.original(self._options, base, file), None, None, is_stream=True)
-        part = partial_path(to)
         try:
             with part.open("wb") as target:
                 for piece in response.iter_bytes():
                     target.write(piece)
-            part.replace(to)
+            part.replace(target_path)
         except httpx.TransportError as error:
             raise connection_error(error, self._options.url) from error
         finally:
@@ -338,7 +338,12 @@ def upload_name(file: Union[bytes, str, Path], name: Optional[str]) -> str:
     return Path(file).name
 
 
-def partial_path(to: Union[str, Path]) -> Path:
-    """Where a file is written until it is complete: beside its path."""
-    path = Path(to)
-    return path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+def download_paths(to: Union[str, Path]) -> tuple[Path, Path]:
+    """The path of a file, behind links, and the path beside it where it is written until it is complete.
+
+    Raises `FileExistsError` for a folder or a device, which the file would replace.
+    """
+    path = Path(to).resolve()
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"`{to}` is no regular file")
+    return path, path.with_name(f".{secrets.token_hex(4)}.part")
