@@ -20,9 +20,9 @@ import tomllib
 import venv
 import zipfile
 
-import clients
+from clients import servers
 
-ROOT = clients.ROOT
+ROOT = servers.ROOT
 # Each package's folder and module, after those that it needs.
 PYTHON = {
     "pikerag-client": ("python", "pikerag_client"),
@@ -55,32 +55,28 @@ def main():
     cache = pathlib.Path(given.cache).resolve()
     cache.mkdir(parents=True, exist_ok=True)
     names = given.only.split(",")
+    if unknown := set(names) - {*PYTHON, TYPESCRIPT}:
+        arguments.error(f"no such package: {', '.join(sorted(unknown))}")
     failed, absent = [], []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, servers.over_example(program) as (url, _):
         place = pathlib.Path(folder)
-        (place / "server").mkdir()
-        server, url, _ = clients.serve(program, place / "server")
-        try:
-            wheels = {}
-            for name in [*PYTHON, TYPESCRIPT]:
-                try:
-                    if name == TYPESCRIPT:
-                        said = try_typescript(cache, place, url) if name in names else None
-                    else:
-                        # A package needs the wheels of those before it, also with `--only`.
-                        wheels[name] = build_wheel(cache, place, name)
-                        said = try_python(cache, place, url, name, wheels) if name in names else None
-                    if said:
-                        print(f"{name}: {said}", flush=True)
-                except Absent as error:
-                    absent.append(name)
-                    print(f"{name}: LEFT OUT: {error}", flush=True)
-                except (AssertionError, subprocess.SubprocessError) as error:
-                    failed.append(name)
-                    print(f"{name}: FAILED: {error}", flush=True)
-        finally:
-            server.terminate()
-            server.wait(timeout=60)
+        wheels = {}
+        for name in [*PYTHON, TYPESCRIPT]:
+            try:
+                if name == TYPESCRIPT:
+                    result = try_typescript(cache, place, url) if name in names else None
+                else:
+                    # A package needs the wheels of those before it, also with `--only`.
+                    wheels[name] = build_wheel(cache, place, name)
+                    result = try_python(cache, place, url, name, wheels) if name in names else None
+                if result:
+                    print(f"{name}: {result}", flush=True)
+            except Absent as error:
+                absent.append(name)
+                print(f"{name}: LEFT OUT: {error}", flush=True)
+            except (AssertionError, subprocess.SubprocessError) as error:
+                failed.append(name)
+                print(f"{name}: FAILED: {error}", flush=True)
     return 1 if failed else 77 if absent else 0
 
 
@@ -97,6 +93,7 @@ def build_wheel(cache, place, name):
     run([python, "-m", "build", "--no-isolation", "--outdir", dist, source])
     project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
     assert project["version"] == version(), f"version {project['version']}, but the program has {version()}"
+    assert (source / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), "LICENSE is not the project's"
     [wheel] = dist.glob(f"{name.replace('-', '_')}-{project['version']}-*.whl")
     files = zipfile.ZipFile(wheel).namelist()
     assert {path.split("/")[0] for path in files if ".dist-info/" not in path} == {module}, files

@@ -20,6 +20,7 @@ import importlib.util
 import json
 import pathlib
 import random
+import shlex
 import socket
 import subprocess
 import sys
@@ -153,10 +154,14 @@ class Server(server_load.Server):
         began = time.perf_counter()
         with (place / f"{name}.log").open("ab") as log:
             self.process = subprocess.Popen(command(self.port), cwd=place, stdout=log, stderr=log)
-        while not self.answers():
-            if self.process.poll() is not None:
-                raise SystemExit(f"{name} ended at its start:\n{(place / f'{name}.log').read_text()[-2000:]}")
-            time.sleep(0.05)
+        try:
+            while not self.answers():
+                if self.process.poll() is not None:
+                    raise SystemExit(f"{name} ended at its start:\n{(place / f'{name}.log').read_text()[-2000:]}")
+                time.sleep(0.05)
+        except BaseException:
+            self.process.terminate()
+            raise
         self.began = time.perf_counter() - began
 
     def body(self, kind):
@@ -236,24 +241,32 @@ def main():
     if given.serve:
         peer, docs, port = given.serve
         return serve(peer, docs, given.weights, int(port))
-    program = str(pathlib.Path(given.program).resolve())
+    if not given.program:
+        arguments.error("--program is missing")
+    program = shlex.quote(str(pathlib.Path(given.program).resolve()))
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         place = pathlib.Path(folder)
         (place / "docs").mkdir()
         documents(place / "docs", given.documents)
-        (place / "pikerag.toml").write_text(f'[embed]\nkind = "local"\nweights = "{given.weights}"\n', encoding="utf-8")
-        ours = lambda port: ["sh", "-c", f"'{program}' --offline --base base index docs && exec '{program}' --offline --base base serve --port {port}"]
-        servers = [Server("pikerag", ours, place, f"{server_load.BASE}/search", ("auto", "meaning", "words"))]
+        (place / "pikerag.toml").write_text(f'[embed]\nkind = "local"\nweights = {json.dumps(given.weights, ensure_ascii=False)}\n', encoding="utf-8")
+        ours = lambda port: ["sh", "-c", f"{program} --offline --base base index docs && exec {program} --offline --base base serve --port {port}"]
+        servers = []
+
+        def start(*given_to_server):
+            server = Server(*given_to_server)
+            # A server that starts later may fail.
+            stack.callback(server.process.wait, 90)
+            stack.callback(server.process.terminate)
+            servers.append(server)
+
+        start("pikerag", ours, place, f"{server_load.BASE}/search", ("auto", "meaning", "words"))
         for peer, packages in PACKAGES.items():
             absent = [package for package in packages if not has(package)]
             if absent:
                 print(f"{peer} is LEFT OUT: {', '.join(absent)} not installed", file=sys.stderr)
                 continue
             command = lambda port, peer=peer: [sys.executable, __file__, "--weights", given.weights, "--serve", peer, "docs", str(port)]
-            servers.append(Server(peer, command, place, "/search"))
-        for server in servers:
-            stack.callback(server.process.wait, 90)
-            stack.callback(server.process.terminate)
+            start(peer, command, place, "/search")
         lines, rest = asyncio.run(run(given, servers))
         print(json.dumps({"lines": lines, "rest": rest}, indent=1) if given.json else markdown(servers, lines, rest))
     return 0

@@ -110,6 +110,7 @@ def stand_in(handler):
         yield f"http://127.0.0.1:{models.server_port}/v1"
     finally:
         models.shutdown()
+        models.server_close()
 
 
 @contextlib.contextmanager

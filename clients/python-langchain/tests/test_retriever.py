@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import json
 from typing import Any
 
 import httpx
+import langchain_pikerag
 import pytest
 from langchain_core.runnables import ConfigurableField
 from langchain_pikerag import PikeragRetriever
@@ -27,7 +29,17 @@ CHUNK = {
     "page": 3,
     "table": None,
 }
-FOUND = {"hits": [{"score": 0.5, "parts": {}, "atom": None, "url": "http://s/p", "chunk": CHUNK}], "notices": []}
+HIT = {
+    "score": 0.5,
+    "similarity": 0.25,
+    "parts": {},
+    "atom": None,
+    "url": "http://s/p",
+    "chunk": CHUNK,
+    "metadata": {"author": "Chen"},
+    "sent_as": "a.pdf",
+}
+FOUND = {"hits": [HIT], "similarity_by": "words", "notices": []}
 
 
 def retriever(**options: Any) -> tuple[PikeragRetriever, list[Any]]:
@@ -48,7 +60,7 @@ def test_documents_have_id_text_and_metadata() -> None:
     made, sent = retriever(k=3, filter=["folder=docs"], key="s3cret")
     [document] = made.invoke("thin?")
     assert (document.id, document.page_content) == ("085d239ce44b6a2f", "6 mm")
-    metadata = {"score": 0.5, "source": "docs/a.pdf", "source_id": "42f676f3a31ce312", "title": "A", "headings": ["B"]}
+    metadata = {"score": 0.5, "similarity": 0.25, "similarity_by": "words", "sent_as": "a.pdf", "metadata": {"author": "Chen"}, "source": "docs/a.pdf", "source_id": "42f676f3a31ce312", "title": "A", "headings": ["B"]}
     assert document.metadata == {**metadata, "page": 3, "kind": "text", "url": "http://s/p"}
     assert sent == [{"query": "thin?", "k": 3, "by": "auto", "filter": ["folder=docs"], "key": "Bearer s3cret"}]
 
@@ -60,6 +72,16 @@ def test_a_call_may_change_the_search() -> None:
     assert [(body["k"], body["by"], body["filter"], body.get("rerank")) for body in sent] == [(1, "words", [], 0), (2, "auto", ["date>=2020"], None)]
     with pytest.raises(TypeError):
         made.invoke("a", filters=["folder=law"])
+
+
+def test_one_condition_may_be_a_string() -> None:
+    made, sent = retriever(filter="folder=docs")
+    made.invoke("a")
+    assert sent[0]["filter"] == ["folder=docs"]
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert importlib.metadata.version("langchain-pikerag") == langchain_pikerag.__version__
 
 
 def test_async_calls_use_no_thread_and_several_loops() -> None:

@@ -31,6 +31,6 @@ class TestPikeragRetriever(RetrieversIntegrationTests):
     def test_the_fact_is_found_and_filters_hold(self, retriever: BaseRetriever) -> None:
         documents = retriever.invoke(FACT, k=3)
         assert any("6 mm" in document.page_content for document in documents)
-        assert documents[0].metadata["score"] == 1
+        assert documents[0].metadata["score"] == 1 and documents[0].metadata["similarity_by"] == "words"
         filtered = retriever.invoke(FACT, filter=["source=docs/brake-trial.md"])
         assert {document.metadata["source"] for document in filtered} == {"docs/brake-trial.md"}

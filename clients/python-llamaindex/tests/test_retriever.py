@@ -30,7 +30,17 @@ CHUNK = {
     "page": 3,
     "table": None,
 }
-FOUND = {"hits": [{"score": 0.5, "parts": {}, "atom": None, "url": "http://s/p", "chunk": CHUNK}], "notices": []}
+HIT = {
+    "score": 0.5,
+    "similarity": 0.25,
+    "parts": {},
+    "atom": None,
+    "url": "http://s/p",
+    "chunk": CHUNK,
+    "metadata": {"author": "Chen"},
+    "sent_as": "a.pdf",
+}
+FOUND = {"hits": [HIT], "similarity_by": "words", "notices": []}
 
 
 def retriever(**options: Any) -> tuple[PikeragRetriever, list[Any]]:
@@ -55,7 +65,8 @@ def retriever(**options: Any) -> tuple[PikeragRetriever, list[Any]]:
 def assert_is_node(found: NodeWithScore) -> None:
     assert (found.node.node_id, found.score, found.text) == ("085d239ce44b6a2f", 0.5, "6 mm")
     assert found.node.ref_doc_id == "42f676f3a31ce312"
-    assert found.node.metadata == {"source": "docs/a.pdf", "title": "A", "headings": ["B"], "page": 3, "kind": "text", "url": "http://s/p"}
+    metadata = {"source": "docs/a.pdf", "sent_as": "a.pdf", "title": "A", "headings": ["B"], "page": 3, "kind": "text", "url": "http://s/p"}
+    assert found.node.metadata == {**metadata, "similarity": 0.25, "similarity_by": "words", "metadata": {"author": "Chen"}}
 
 
 def test_nodes_have_their_document_and_metadata() -> None:

@@ -23,7 +23,17 @@ CHUNK = {
     "page": None,
     "table": None,
 }
-FOUND = {"hits": [{"score": 1.0, "parts": {"words": 0.25}, "atom": None, "url": "http://s/p", "chunk": CHUNK}], "notices": []}
+HIT = {
+    "score": 1.0,
+    "similarity": 0.5,
+    "parts": {"words": 0.25},
+    "atom": None,
+    "url": "http://s/p",
+    "chunk": CHUNK,
+    "metadata": {"author": "Chen"},
+    "sent_as": "notes/a.md",
+}
+FOUND = {"hits": [HIT], "similarity_by": "words", "notices": []}
 CITATION = {"number": 1, "chunk": CHUNK["id"], "uri": "docs/a.md", "title": "A", "page": None, "span": {"start": 0, "end": 2}, "quote": "Li", "check": "verified"}
 ANSWER = {
     "text": "6 mm",

@@ -35,7 +35,9 @@ def test_ask_search_and_runs() -> None:
         details = client.run(asked.run)
         assert details.state == "answered" and details.events[0].event == "began"
         assert client.replay(asked.run).answer.text == "20"
-        hits = client.search(FACT, k=3).hits
+        found = client.search(FACT, k=3)
+        hits = found.hits
+        assert found.similarity_by == "words" and all(0 <= hit.similarity <= 1 and hit.sent_as is None for hit in hits)
         assert len(hits) == 3 and hits[0].score == 1 and any("6 mm" in hit.chunk.text for hit in hits)
         assert client.chunk(hits[0].chunk.id).text == hits[0].chunk.text
         assert hits[0].chunk.id in [chunk.id for chunk in client.source(hits[0].chunk.source).chunks]
@@ -59,7 +61,7 @@ def test_a_file_goes_in_comes_back_and_goes(tmp_path: Path) -> None:
         try:
             assert any("Ostermoor" in hit.chunk.text for hit in client.search("What does the winch Ostermoor lift?", k=3).hits)
             name = next(file.name for file in client.files() if file.sent_as == "notes/winch python.md")
-            assert client.original(name) == text
+            assert client.original(name) == client.original("notes/winch python.md") == text
             client.download(name, tmp_path / "back.md")
             assert (tmp_path / "back.md").read_bytes() == text
             assert client.deletion(name).documents == 1
@@ -68,6 +70,37 @@ def test_a_file_goes_in_comes_back_and_goes(tmp_path: Path) -> None:
             name = next(file.name for file in client.files() if file.sent_as == "notes/winch python.md")
             assert client.delete(name).deleted.deleted == [name]
         assert not any("Ostermoor" in hit.chunk.text for hit in client.search("Ostermoor").hits)
+
+
+def test_a_text_is_inserted_edited_and_deleted() -> None:
+    with Client(URL) as client:
+        uploaded = client.insert_text("The bollard Ellerholm holds nine tons.", name="notes/bollard python", metadata={"author": "Chen"})
+        try:
+            assert uploaded.file == "notes/bollard python.md" and uploaded.job is not None
+            client.wait(uploaded.job)
+            [hit] = [hit for hit in client.search("bollard Ellerholm", filter="meta:author=Chen").hits if "Ellerholm" in hit.chunk.text]
+            assert hit.metadata["author"] == "Chen" and hit.sent_as == uploaded.file
+            corrected = client.edit_chunk(hit.chunk.id, hit.chunk.text.replace("nine", "eleven"))
+            assert (corrected.corrections[-1].old, corrected.corrections[-1].new) != ("", "")
+            client.wait(corrected.job)
+            [edited] = [hit for hit in client.search("bollard Ellerholm").hits if "Ellerholm" in hit.chunk.text]
+            assert "eleven tons" in edited.chunk.text and client.chunk(edited.chunk.id).corrections
+        finally:
+            assert client.delete(uploaded.file).was_sent
+
+
+def test_a_base_is_made_renamed_and_deleted() -> None:
+    with Client(URL) as client:
+        assert client.create_base("python-client").made
+        try:
+            assert client.rename_base("python-client", "python-client-2").name == "python-client-2"
+            assert client.sources(base="python-client-2") == []
+            with pytest.raises(RequestError):
+                client.delete_base("python-client-2", confirm="python-client")
+        finally:
+            [made] = [base.name for base in client.bases() if base.made]
+            client.delete_base(made, confirm=made)
+        assert not any(base.made for base in client.bases())
 
 
 def test_problems_are_those_of_the_server() -> None:
@@ -91,7 +124,7 @@ def test_async_client_asks_side_by_side() -> None:
             async with client.stream(QUESTION) as events:
                 kinds = [event.kind async for event in events]
             job = await client.upload_and_wait(b"A winch of straw.", "notes/straw python.md")
-            await client.delete(next(file.name for file in await client.files() if file.sent_as == "notes/straw python.md"))
+            await client.delete("notes/straw python.md")
             return [asked.answer.text, str(len(found.hits)), kinds[-1], job.stand]
 
     assert asyncio.run(ask()) == asyncio.run(ask()) == ["20", "1", "answer", "done"]

@@ -8,7 +8,7 @@ import type {
   Asked,
   Base,
   By,
-  Chunk,
+  Corrected,
   DeletePreview,
   Deleted,
   Feedback,
@@ -21,6 +21,7 @@ import type {
   RunDetails,
   SearchFound,
   SentFile,
+  ShownChunk,
   Source,
   TaskClass,
   Turn,
@@ -36,7 +37,7 @@ export interface ClientOptions {
   key?: string;
   /** The base of calls that name none; `default` by default. */
   base?: string;
-  /** Milliseconds without a byte from the server; 600,000 by default. */
+  /** Milliseconds without a byte from the server; 600,000 by default, `Infinity` for no limit. */
   timeout?: number;
   /** How often a request is repeated that a busy server refused; 2 by default. */
   retries?: number;
@@ -73,6 +74,16 @@ export interface SearchOptions extends CallOptions {
 /** A stream is sent as it comes, and only once: it cannot be repeated. */
 export type UploadBody = Blob | ArrayBuffer | Uint8Array | string | ReadableStream<Uint8Array>;
 
+export interface TextOptions extends CallOptions {
+  /** Such as `notes/meeting.md`. A text of the same name is replaced. By default it is made from the title and the text. */
+  name?: string;
+  title?: string;
+  /** Fields for filters: `{ author: "Chen" }` for `meta:author=Chen`. */
+  metadata?: Record<string, string>;
+  /** Stores the text without indexing it. */
+  hold?: boolean;
+}
+
 export interface UploadOptions extends CallOptions {
   /** Stores the file without indexing it. */
   hold?: boolean;
@@ -100,11 +111,15 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     const url = (options.url ?? "http://localhost:8686").replace(/\/+$/, "");
     if (!/^https?:\/\//.test(url)) throw new TypeError(`url: \`${url}\` does not begin with http:// or https://`);
+    // `fetch` refuses such addresses and headers with an error that shows them.
+    if (/^https?:\/\/[^/]*@/.test(url)) throw new TypeError("url: it contains a user; pass a key as `key`");
+    const key = (options.key ?? "").trim();
+    if (!/^[\x20-\x7e]*$/.test(key)) throw new TypeError("key: it contains characters that no key has");
     this.#base = options.base ?? "default";
     segment(this.#base);
     // Browsers call `fetch` with the window as `this` only.
     const call = options.fetch ?? ((...given: Parameters<typeof fetch>) => globalThis.fetch(...given));
-    this.#sender = { url, key: options.key || undefined, timeout: options.timeout ?? 600_000, retries: options.retries ?? 2, fetch: call };
+    this.#sender = { url, key: key || undefined, timeout: options.timeout ?? 600_000, retries: options.retries ?? 2, fetch: call };
   }
 
   /**
@@ -145,6 +160,12 @@ export class Client {
     return this.#json({ method: "POST", path: this.#of(options, "/search"), json: { query, k, by, rerank, filter: conditions(options.filter) } }, options);
   }
 
+  /** Inserts a text in Markdown as a document; `wait` for its `job`. */
+  insertText(text: string, options: TextOptions = {}): Promise<Uploaded> {
+    const { name, title, metadata, hold } = options;
+    return this.#json({ method: "POST", path: this.#of(options, "/texts"), json: { text, name, title, metadata, hold } }, options);
+  }
+
   /** Uploads a file, which replaces its older version. */
   upload(name: string, body: UploadBody, options: UploadOptions = {}): Promise<Uploaded> {
     const path = this.#of(options, `/files/${name.split("/").map(segment).join("/")}`, { hold: options.hold, unpack: options.unpack });
@@ -173,9 +194,13 @@ export class Client {
     }
   }
 
-  /** Indexes uploads by name, or all pending ones; `known` names files as the base calls them. */
-  index(files: string[] = [], options: CallOptions & { known?: string[]; reread?: boolean } = {}): Promise<Job> {
-    const body = { files, known: options.known ?? [], reread: options.reread ?? false };
+  /**
+   * Indexes uploads by name, or all pending ones; `known` names files as the base calls them. `reread` reads unchanged files
+   * again, `retryRefused` asks models again about passages that they refused before.
+   */
+  index(files: string[] = [], options: CallOptions & { known?: string[]; reread?: boolean; retryRefused?: boolean } = {}): Promise<Job> {
+    const { known = [], reread = false, retryRefused = false } = options;
+    const body = { files, known, reread, retry_refused: retryRefused };
     return this.#json({ method: "POST", path: this.#of(options, "/index"), json: body }, options);
   }
 
@@ -213,8 +238,13 @@ export class Client {
     return this.#json({ method: "POST", path: this.#of(options, "/feedback"), json: { run, verdict, answer, note, by } }, options);
   }
 
-  chunk(chunk: string, options: CallOptions = {}): Promise<Chunk> {
+  chunk(chunk: string, options: CallOptions = {}): Promise<ShownChunk> {
     return this.#get(options, `/chunks/${segment(chunk)}`);
+  }
+
+  /** Gives a passage another text; `wait` for its `job`. The edited passage has another identifier. */
+  editChunk(chunk: string, text: string, options: CallOptions = {}): Promise<Corrected> {
+    return this.#json({ method: "PATCH", path: this.#of(options, `/chunks/${segment(chunk)}`), json: { text } }, options);
   }
 
   /** The documents of a base, by URI. */
@@ -236,7 +266,7 @@ export class Client {
     return this.#get(options, "/sent");
   }
 
-  /** The bytes of a file as they were when it was indexed, by the name that the base uses. */
+  /** The bytes of a file as they were when it was indexed, by the name that the base uses or the name of the upload. */
   original(file: string, options: CallOptions = {}): Promise<Blob> {
     return send(this.#sender, { method: "GET", path: this.#of(options, "/original", { file }) }, options, (response) => response.blob());
   }
@@ -254,6 +284,21 @@ export class Client {
   /** The bases that this key opens. */
   bases(options: Omit<CallOptions, "base"> = {}): Promise<Base[]> {
     return this.#json({ method: "GET", path: "/api/v1/bases" }, options);
+  }
+
+  /** Makes an empty base in a folder of the server. Needs a key of scope `admin`, if the server has keys. */
+  createBase(name: string, options: Omit<CallOptions, "base"> = {}): Promise<Base> {
+    return this.#json({ method: "POST", path: "/api/v1/bases", json: { name } }, options);
+  }
+
+  /** Renames a base that was `made` over REST or on the page. */
+  renameBase(base: string, name: string, options: Omit<CallOptions, "base"> = {}): Promise<Base> {
+    return this.#json({ method: "PATCH", path: this.#of({ base }, ""), json: { name } }, options);
+  }
+
+  /** Deletes a base that was `made` over REST or on the page, with all that is in it. `confirm` repeats its name. */
+  async deleteBase(base: string, options: Omit<CallOptions, "base"> & { confirm: string }): Promise<void> {
+    await send(this.#sender, { method: "DELETE", path: this.#of({ base }, "", { confirm: options.confirm }) }, options, (response) => response.arrayBuffer());
   }
 
   methods(options: Omit<CallOptions, "base"> = {}): Promise<Method[]> {

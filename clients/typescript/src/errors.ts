@@ -47,6 +47,8 @@ export class ProblemError extends PikeragError {
   readonly hint: string | undefined;
   /** Finds the explanation in the server's log. */
   readonly id: string | undefined;
+  /** The field of the request that must change, if it is known. */
+  readonly param: string | undefined;
 
   constructor(
     readonly problem: Problem,
@@ -62,6 +64,7 @@ export class ProblemError extends PikeragError {
     this.fault = problem.fault;
     this.hint = problem.hint ?? undefined;
     this.id = problem.id ?? undefined;
+    this.param = problem.param ?? undefined;
   }
 }
 

@@ -5,6 +5,9 @@ import { ConnectionFailed, ReplyError, TimedOut, failure, retryAfter } from "./e
 /** Seconds. A longer `Retry-After` is not waited for: the caller gets the error and decides. */
 const LONGEST_RETRY_WAIT = 30;
 
+/** Milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 export interface Sender {
   url: string;
   key: string | undefined;
@@ -46,10 +49,17 @@ class Watch {
   /** Starts the time again after a sign of life. */
   restart(): void {
     clearTimeout(this.#timer);
+    // A timer of more milliseconds fires at once.
+    if (LONGEST_TIMER < this.timeout) return;
     this.#timer = setTimeout(() => {
       this.#isLate = true;
       this.#controller.abort();
     }, this.timeout);
+  }
+
+  /** Stops the time while the client waits as the server asked. */
+  hold(): void {
+    clearTimeout(this.#timer);
   }
 
   end(): void {
@@ -111,7 +121,10 @@ export async function json(response: Response): Promise<unknown> {
   }
 }
 
-/** A response with status 2xx. Only refusals before any work are repeated: 429 and 503 with `Retry-After`. */
+/**
+ * A response with status 2xx. Only refusals before any work are repeated: 429 and 503 with `Retry-After`. A request that was
+ * cancelled may have called models, so it is not repeated.
+ */
 async function open(sender: Sender, call: Call, watch: Watch): Promise<Response> {
   const headers: Record<string, string> = { ...call.headers };
   if (sender.key) headers["authorization"] = `Bearer ${sender.key}`;
@@ -127,8 +140,9 @@ async function open(sender: Sender, call: Call, watch: Watch): Promise<Response>
     if (response.ok) return response;
     const after = retryAfter(response);
     const isRepeated = (response.status === 429 || response.status === 503) && after !== undefined && after <= LONGEST_RETRY_WAIT;
-    if (!isRepeated || isStream || sender.retries <= attempt) throw await reading(watch, () => failure(response));
-    await reading(watch, () => response.arrayBuffer());
+    const problem = await reading(watch, () => failure(response));
+    if (!isRepeated || isStream || sender.retries <= attempt || problem.code === "cancelled") throw problem;
+    watch.hold();
     await pause(after * 1000, watch.signal).catch((cause: unknown) => Promise.reject(watch.error(cause)));
     watch.restart();
   }

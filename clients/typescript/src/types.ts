@@ -4,6 +4,7 @@
 // Replies may have further fields. A test compares each interface with the document of a server.
 
 export type By = "auto" | "words" | "meaning" | "atoms" | "hybrid" | "hops" | "layers" | "joined" | "fused";
+export type SimilarityBy = "meaning" | "words";
 export type Level = "L0" | "L1" | "L2" | "L3" | "L4";
 export type TaskClass = "factual" | "bridging" | "comparative" | "quantitative" | "summarizing" | "predictive" | "creative";
 export type Verdict = "accept" | "correct" | "reject";
@@ -38,24 +39,52 @@ export interface Chunk {
   hidden?: boolean;
 }
 
+/** A changed text of a document: `old` as it was read, `new` as it is now; `fragment` is its place inside the file. */
+export interface Correction {
+  old: string;
+  new: string;
+  by: string;
+  at: number;
+  fragment?: string;
+}
+
+/** A passage with the corrections whose new text it contains. */
+export interface ShownChunk extends Chunk {
+  corrections?: Correction[];
+}
+
+/** The corrections of a document. `job` reads its file again with them. */
+export interface Corrected {
+  corrections: Correction[];
+  job: number;
+}
+
 /** A notice about a run or a search by its kind, with its values. */
 export interface Notice {
   notice: string;
   [value: string]: unknown;
 }
 
-/** A hit. `score` is relative to the best hit of the same search, which has 1. */
+/**
+ * A hit. `score` is relative to the best hit of the same search, which has 1. `similarity`, from 0 to 1, compares between
+ * searches of one base with the same `similarity_by`: use it for a threshold. `metadata` are those of the document, and
+ * `sent_as` is the name of its upload.
+ */
 export interface Found {
   score: number;
+  similarity: number;
   chunk: Chunk;
   url: string;
+  metadata: Record<string, string>;
+  sent_as: string | null;
   parts: Record<string, number>;
   atom: string | null;
 }
 
-/** The hits, best first. */
+/** The hits, best first. `similarity_by` is the measure of their `similarity`. */
 export interface SearchFound {
   hits: Found[];
+  similarity_by: SimilarityBy;
   notices: Notice[];
 }
 
@@ -232,7 +261,7 @@ export interface FailedFile {
   sent_as: string | null;
 }
 
-/** Why a request failed (RFC 9457). `code` is stable across versions of the server. */
+/** Why a request failed (RFC 9457). `code` is stable across versions of the server; `param` is the field that must change. */
 export interface Problem {
   type: string;
   status: number;
@@ -243,6 +272,7 @@ export interface Problem {
   detail_zh?: string | null;
   hint?: string | null;
   id?: string | null;
+  param?: string | null;
   seq?: number | null;
 }
 
@@ -333,8 +363,10 @@ export interface Deleted {
   was_sent: boolean;
 }
 
+/** A base. One that was `made` over REST or on the page can be renamed and deleted there. */
 export interface Base {
   name: string;
+  made?: boolean;
 }
 
 export interface Method {

@@ -6,7 +6,8 @@ import { inspect } from "node:util";
 import { Client, ConnectionFailed, JobError, ProblemError, ReplyError, TimedOut } from "@pikerag/client";
 
 const chunk = { id: "c", source: "s", uri: "docs/a.md", title: "A", text: "6\u2028mm", span: { start: 0, end: 6 }, page: null };
-const found = { hits: [{ score: 1, chunk, url: "http://s/p", parts: {}, atom: null }], notices: [] };
+const hit = { score: 1, similarity: 0.5, chunk, url: "http://s/p", parts: {}, atom: null, metadata: { author: "Chen" }, sent_as: null };
+const found = { hits: [hit], similarity_by: "words", notices: [] };
 const asked = { run: "r", question: "q", method: "pike", links: [], answer: { text: "6 mm", citations: [] } };
 const problem = { type: "urn:pikerag:problem:no-such-run", status: 404, title: "no such run", code: "no-such-run", fault: "caller" };
 const job = (stand, others = {}) => ({ id: 7, stand, failed: [], reason: null, problem: null, ...others });
@@ -80,12 +81,12 @@ test("a stream that is left closes the connection, and one that breaks off is an
 });
 
 test("problems have all fields", async () => {
-  const value = { ...problem, status: 429, code: "too-often", detail: "d", detail_zh: "中", hint: "h", id: "x" };
+  const value = { ...problem, status: 429, code: "too-often", detail: "d", detail_zh: "中", hint: "h", id: "x", param: "k" };
   const { client, requests } = fake(() => reply(value, 429, { "retry-after": "90" }));
   await assert.rejects(client.bases(), (error) => {
     assert.ok(error instanceof ProblemError);
-    const { status, code, detail, detailZh, fault, hint, id, retryAfter, message } = error;
-    assert.deepEqual([status, code, detail, detailZh, fault, hint, id, retryAfter], [429, "too-often", "d", "中", "caller", "h", "x", 90]);
+    const { status, code, detail, detailZh, fault, hint, id, param, retryAfter, message } = error;
+    assert.deepEqual([status, code, detail, detailZh, fault, hint, id, param, retryAfter], [429, "too-often", "d", "中", "caller", "h", "x", "k", 90]);
     assert.equal(message, "429 too-often: d (h)");
     return true;
   });
@@ -98,9 +99,15 @@ test("a busy server is asked again within limits", async () => {
   const busy = fake(() => reply(problem, 503, { "retry-after": "0" }), { retries: 1 });
   await assert.rejects(busy.client.bases(), ProblemError);
   assert.equal(busy.requests.length, 2);
-  const broken = fake(() => reply(problem, 500));
-  await assert.rejects(broken.client.ask("q"), ProblemError);
-  assert.equal(broken.requests.length, 1);
+  // A cancelled question may have been paid for.
+  for (const failed of [() => reply(problem, 500), () => reply({ ...problem, code: "cancelled" }, 503, { "retry-after": "0" })]) {
+    const broken = fake(failed);
+    await assert.rejects(broken.client.ask("q"), ProblemError);
+    assert.equal(broken.requests.length, 1);
+  }
+  // The time that the server asks for is no silence.
+  const late = [503, 200];
+  assert.deepEqual(await fake(() => reply([], late.shift(), { "retry-after": "1" }), { timeout: 500 }).client.bases(), []);
 });
 
 test("replies of other servers are errors", async () => {
@@ -115,6 +122,7 @@ test("silence and signals end a request", async () => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
   await assert.rejects(fake(silent, { timeout: 20 }).client.bases(), TimedOut);
+  assert.deepEqual(await fake(() => new Promise((resolve) => setTimeout(() => resolve(reply([])), 50)), { timeout: Infinity }).client.bases(), []);
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error("enough")), 20);
   await assert.rejects(fake(silent).client.search("q", { signal: controller.signal }), /enough/);
@@ -152,6 +160,34 @@ test("wait asks until the job is over", async () => {
     return error.message === "job 7 is `incomplete`: no text";
   });
   await assert.rejects(fake(() => reply(job("running"))).client.wait(7, { timeout: 20 }), /goes on at the server/);
+});
+
+test("bases, texts and edits", async () => {
+  const sent = ({ url, method, body }) => [method, url.replace("http://server/api/v1/bases", ""), body && JSON.parse(body)];
+  const { client, requests } = fake(() => reply({ name: "law", made: true }));
+  assert.ok((await client.createBase("law")).made);
+  await client.renameBase("law", "statutes");
+  await client.insertText("nine tons", { name: "会议", metadata: { author: "Chen" }, base: "law" });
+  await client.editChunk("c", "ten tons");
+  await client.index(["a"], { retryRefused: true });
+  assert.deepEqual(requests.map(sent), [
+    ["POST", "", { name: "law" }],
+    ["PATCH", "/law", { name: "statutes" }],
+    ["POST", "/law/texts", { text: "nine tons", name: "会议", metadata: { author: "Chen" } }],
+    ["PATCH", "/default/chunks/c", { text: "ten tons" }],
+    ["POST", "/default/index", { files: ["a"], known: [], reread: false, retry_refused: true }],
+  ]);
+  const deleted = fake(() => new Response(null, { status: 204 }));
+  assert.equal(await deleted.client.deleteBase("law", { confirm: "law" }), undefined);
+  assert.deepEqual(deleted.requests.map(sent), [["DELETE", "/law?confirm=law", undefined]]);
+});
+
+test("keys and passwords are in no error", async () => {
+  const { client, requests } = fake(() => reply([]), { key: " s3cret\n" });
+  await client.bases();
+  assert.equal(requests[0].headers.authorization, "Bearer s3cret");
+  for (const key of ["s3\ncret", "s3crét"]) assert.throws(() => new Client({ key }), (error) => error instanceof TypeError && !error.message.includes("s3"));
+  assert.throws(() => new Client({ url: "http://me:s3cret@server" }), (error) => error instanceof TypeError && !error.message.includes("s3"));
 });
 
 test("keys are not printed", () => {

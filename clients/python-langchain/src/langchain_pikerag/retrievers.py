@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Optional, Union
+from typing import Annotated, Any, Optional, Union
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pikerag_client import AsyncClient, Client, Found
-from pikerag_client.types import By
-from pydantic import Field, PrivateAttr, SecretStr
+from pikerag_client.types import By, SimilarityBy
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr
+
+
+def _conditions(filter: Any) -> Any:
+    """A single condition may come as a string."""
+    return [filter] if isinstance(filter, str) else filter
 
 
 class PikeragRetriever(BaseRetriever):
@@ -18,7 +23,8 @@ class PikeragRetriever(BaseRetriever):
 
     Each call may change `k`, `by`, `filter` and `rerank`: `retriever.invoke("…", k=3, filter=["folder=law"])`. `ainvoke`
     searches without a thread. The metadata of a document are `score` (0 to 1, relative to the best hit of the same search),
-    `source` (the file), `source_id`, `title`, `headings`, `page`, `kind` and `url` (a link to the passage).
+    `similarity` (0 to 1, for thresholds) and its measure `similarity_by`, `source` (the file), `sent_as` (its name of the
+    upload), `source_id`, `title`, `headings`, `page`, `kind`, `url` (a link to the passage), and `metadata` of the file.
     """
 
     url: str = "http://localhost:8686"
@@ -30,7 +36,7 @@ class PikeragRetriever(BaseRetriever):
     """The number of passages."""
     by: By = "auto"
     """The kind of search."""
-    filter: list[str] = Field(default_factory=list)
+    filter: Annotated[list[str], BeforeValidator(_conditions)] = Field(default_factory=list)
     """Conditions such as `folder=law` or `date>=2020`. All must hold."""
     rerank: Optional[int] = None
     """The number of hits to rerank. By default as the server's settings say."""
@@ -53,7 +59,7 @@ class PikeragRetriever(BaseRetriever):
         if self._blocking is None:
             self._blocking = Client(**self._of_client())
         found = self._blocking.search(query, **self._of_search(k, by, filter, rerank))
-        return [document(hit) for hit in found.hits]
+        return [document(hit, found.similarity_by) for hit in found.hits]
 
     async def _aget_relevant_documents(
         self,
@@ -68,7 +74,7 @@ class PikeragRetriever(BaseRetriever):
         if self._asynchronous is None:
             self._asynchronous = AsyncClient(**self._of_client())
         found = await self._asynchronous.search(query, **self._of_search(k, by, filter, rerank))
-        return [document(hit) for hit in found.hits]
+        return [document(hit, found.similarity_by) for hit in found.hits]
 
     def _of_client(self) -> dict[str, Any]:
         key = self.key.get_secret_value() if self.key else None
@@ -83,17 +89,21 @@ class PikeragRetriever(BaseRetriever):
         }
 
 
-def document(hit: Found) -> Document:
+def document(hit: Found, similarity_by: SimilarityBy) -> Document:
     """A hit as a LangChain document. Its id is the passage's, which stays as long as its text does."""
     chunk = hit.chunk
     metadata = {
         "score": hit.score,
+        "similarity": hit.similarity,
+        "similarity_by": similarity_by,
         "source": chunk.uri,
+        "sent_as": hit.sent_as,
         "source_id": chunk.source,
         "title": chunk.title,
         "headings": chunk.headings,
         "page": chunk.page,
         "kind": chunk.kind,
         "url": hit.url,
+        "metadata": hit.metadata,
     }
     return Document(id=chunk.id, page_content=chunk.text, metadata=metadata)

@@ -1,7 +1,7 @@
 """Clients of a pikerag server: `Client` blocks, `AsyncClient` has the same methods as coroutines."""
 
-from .async_client import AsyncClient, AsyncEventStream
-from .client import Client, EventStream
+from .async_client import AsyncClient
+from .client import Client
 from .errors import (
     AuthenticationError,
     BudgetError,
@@ -20,6 +20,7 @@ from .errors import (
 )
 from .events import AnswerEvent, AskEvent, BegunEvent, CallsEvent, DraftEvent, OtherEvent, TraceEvent
 from .key import Key
+from .streams import AsyncEventStream, EventStream
 from .types import (
     Answer,
     Asked,
@@ -29,6 +30,8 @@ from .types import (
     Citation,
     Context,
     ContextChunk,
+    Corrected,
+    Correction,
     Deleted,
     DeletePreview,
     DeleteResponse,
@@ -53,6 +56,7 @@ from .types import (
     RunUsd,
     SearchFound,
     SentFile,
+    ShownChunk,
     Source,
     Span,
     Table,
@@ -86,6 +90,8 @@ __all__ = [
     "ConnectionFailed",
     "Context",
     "ContextChunk",
+    "Corrected",
+    "Correction",
     "DeletePreview",
     "DeleteResponse",
     "Deleted",
@@ -123,6 +129,7 @@ __all__ = [
     "SearchFound",
     "SentFile",
     "ServerError",
+    "ShownChunk",
     "Source",
     "Span",
     "Table",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, TypeVar, Union
@@ -16,10 +16,10 @@ import httpx
 
 from . import calls, types
 from .calls import Call
-from .client import connection_error, upload_name
-from .errors import ConnectionFailed, JobError, ReplyError, TimedOut
-from .events import AnswerEvent, AskEvent, Decoder, ask_event
+from .client import download_paths, upload_name
+from .errors import JobError, ReplyError, TimedOut, connection_error, without_user
 from .key import Key
+from .streams import AsyncEventStream
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class AsyncClient:
         self._certificates = httpx.create_ssl_context()
 
     def __repr__(self) -> str:
-        return f"AsyncClient({self._options.url!r}, base={self._options.base!r})"
+        return f"AsyncClient({without_user(self._options.url)!r}, base={self._options.base!r})"
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -146,9 +146,36 @@ class AsyncClient:
             raise ReplyError(f"the server started no job for `{uploaded.file}`")
         return await self.wait(uploaded.job, base=base, progress=progress, timeout=timeout)
 
-    async def index(self, files: Sequence[str] = (), *, known: Sequence[str] = (), reread: bool = False, base: Optional[str] = None) -> types.Job:
-        """Indexes uploads by name, or all pending ones; `known` names files as the base calls them."""
-        return await self._run(calls.index(self._options, base, files, known, reread))
+    async def insert_text(
+        self,
+        text: str,
+        *,
+        name: Optional[str] = None,
+        title: Optional[str] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        hold: bool = False,
+        base: Optional[str] = None,
+    ) -> types.Uploaded:
+        """Inserts a text in Markdown as a document; `wait` for its `job`. A text of the same `name` is replaced.
+
+        `metadata` are fields for filters: `{"author": "Chen"}` for `meta:author=Chen`. `hold` stores it without indexing it.
+        """
+        return await self._run(calls.insert_text(self._options, base, text, name, title, metadata, hold))
+
+    async def index(
+        self,
+        files: Union[str, Iterable[str]] = (),
+        *,
+        known: Union[str, Iterable[str]] = (),
+        reread: bool = False,
+        retry_refused: bool = False,
+        base: Optional[str] = None,
+    ) -> types.Job:
+        """Indexes uploads by name, or all pending ones; `known` names files as the base calls them.
+
+        `reread` reads unchanged files again. `retry_refused` asks models again about passages that they refused before.
+        """
+        return await self._run(calls.index(self._options, base, files, known, reread, retry_refused))
 
     async def wait(
         self,
@@ -212,8 +239,12 @@ class AsyncClient:
         """Accepts, corrects (with the right `answer`) or rejects the answer of a run."""
         return await self._run(calls.feedback(self._options, base, run, verdict, answer, note, by))
 
-    async def chunk(self, chunk: str, *, base: Optional[str] = None) -> types.Chunk:
+    async def chunk(self, chunk: str, *, base: Optional[str] = None) -> types.ShownChunk:
         return await self._run(calls.chunk(self._options, base, chunk))
+
+    async def edit_chunk(self, chunk: str, text: str, *, base: Optional[str] = None) -> types.Corrected:
+        """Gives a passage another text; `wait` for its `job`. The edited passage has another identifier."""
+        return await self._run(calls.edit_chunk(self._options, base, chunk, text))
 
     async def sources(self, *, base: Optional[str] = None) -> list[types.Source]:
         """The documents of a base, by URI."""
@@ -231,20 +262,26 @@ class AsyncClient:
         return await self._run(calls.sent(self._options, base))
 
     async def original(self, file: str, *, base: Optional[str] = None) -> bytes:
-        """The bytes of a file as they were when it was indexed, by the name that the base uses."""
+        """The bytes of a file as they were when it was indexed, by the name that the base uses or the name of the upload."""
         return await self._run(calls.original(self._options, base, file))
 
     async def download(self, file: str, to: Union[str, Path], *, base: Optional[str] = None) -> None:
-        """Writes the original of a file to a path, piece by piece."""
+        """Writes the original of a file to a path, piece by piece. A download that breaks off leaves no file."""
+        target_path, partial_path = download_paths(to)
         response = await self._send(calls.original(self._options, base, file), None, None, is_stream=True)
+        part = anyio.Path(partial_path)
         try:
-            async with await anyio.open_file(to, "wb") as target:
+            async with await part.open("wb") as target:
                 async for piece in response.aiter_bytes():
                     await target.write(piece)
+            await part.replace(target_path)
         except httpx.TransportError as error:
             raise connection_error(error, self._options.url) from error
         finally:
-            await response.aclose()
+            # A cancelled task also cleans up.
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+                await part.unlink(missing_ok=True)
 
     async def deletion(self, file: str, *, base: Optional[str] = None) -> types.DeletePreview:
         """What `delete` would remove. Nothing is changed."""
@@ -257,6 +294,18 @@ class AsyncClient:
     async def bases(self) -> list[types.Base]:
         """The bases that this key opens."""
         return await self._run(calls.bases())
+
+    async def create_base(self, name: str) -> types.Base:
+        """Makes an empty base in a folder of the server. Needs a key of scope `admin`, if the server has keys."""
+        return await self._run(calls.create_base(name))
+
+    async def rename_base(self, base: str, name: str) -> types.Base:
+        """Renames a base that was `made` over REST or on the page."""
+        return await self._run(calls.rename_base(base, name))
+
+    async def delete_base(self, base: str, *, confirm: str) -> None:
+        """Deletes a base that was `made` over REST or on the page, with all that is in it. `confirm` repeats its name."""
+        await self._run(calls.delete_base(base, confirm))
 
     async def methods(self) -> list[types.Method]:
         return await self._run(calls.methods())
@@ -297,49 +346,6 @@ class AsyncClient:
         if pool is None:
             pool = self._pools[_loop()] = httpx.AsyncClient(transport=self._transport, verify=self._certificates)
         return pool
-
-
-class AsyncEventStream:
-    """The events of a question. The request begins with the first event; `aclose()` stops the run."""
-
-    def __init__(self, begin: Callable[[], Awaitable[httpx.Response]]) -> None:
-        self._begin = begin
-        self._response: Optional[httpx.Response] = None
-        self._events = self._read()
-
-    async def __aenter__(self) -> AsyncEventStream:
-        return self
-
-    async def __aexit__(self, _kind: Optional[type[BaseException]], _error: Optional[BaseException], _trace: Optional[TracebackType]) -> None:
-        await self.aclose()
-
-    def __aiter__(self) -> AsyncIterator[AskEvent]:
-        return self
-
-    async def __anext__(self) -> AskEvent:
-        event: AskEvent = await self._events.__anext__()
-        return event
-
-    async def aclose(self) -> None:
-        await self._events.aclose()
-        if self._response is not None:
-            await self._response.aclose()
-
-    async def _read(self) -> AsyncGenerator[AskEvent, None]:
-        self._response = response = await self._begin()
-        decoder = Decoder()
-        try:
-            async for piece in response.aiter_bytes():
-                for name, data in decoder.feed(piece):
-                    event = ask_event(name, data)
-                    yield event
-                    if isinstance(event, AnswerEvent):
-                        return
-            raise ConnectionFailed("the stream ended before the answer; `runs()` lists the run")
-        except httpx.TransportError as error:
-            raise connection_error(error, str(response.request.url)) from error
-        finally:
-            await response.aclose()
 
 
 async def pieces(path: anyio.Path) -> AsyncIterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import email.utils
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +44,8 @@ class Call(Generic[T]):
 class Options:
     """What both clients know about their server."""
 
-    url: str
+    # An address may contain a password.
+    url: str = field(repr=False)
     base: str
     key: Key
     timeout: float
@@ -58,17 +60,20 @@ class Options:
             headers["authorization"] = f"Bearer {self.key.reveal()}"
         # Seconds without a byte; a connection must come about sooner.
         seconds = self.timeout if timeout is None else timeout
-        limits = httpx.Timeout(seconds, connect=min(seconds, 10.0))
+        limits = httpx.Timeout(None if math.isinf(seconds) else seconds, connect=min(seconds, 10.0))
         body = {"content": content} if content is not None else {"json": call.json} if call.json is not None else {}
         return http.build_request(call.method, self.url + call.path, params=call.query or None, headers=headers, timeout=limits, **body)
 
     def pause_before_retry(self, response: httpx.Response, attempt: int) -> Optional[float]:
         """Seconds to wait before the next attempt; `None` if there is none.
 
-        Only refusals before any work are repeated: 429 and 503 with `Retry-After`. No question is paid for twice.
+        Only refusals before any work are repeated: 429 and 503 with `Retry-After`. A request that was cancelled may have
+        called models, so it is not repeated: no question is paid for twice.
         """
         after = retry_after(response)
         if response.status_code not in (429, 503) or after is None or self.retries <= attempt:
+            return None
+        if _problem(response).get("code") == "cancelled":
             return None
         return after if after <= LONGEST_RETRY_WAIT else None
 
@@ -76,6 +81,10 @@ class Options:
 def options(url: str, key: Union[str, Key, None], base: str, timeout: float, retries: int) -> Options:
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url: `{url}` does not begin with http:// or https://")
+    try:
+        httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ValueError(f"url: {error}") from error
     segment(base)
     return Options(url.rstrip("/"), base, key if isinstance(key, Key) else Key(key or ""), timeout, retries)
 
@@ -106,11 +115,8 @@ def retry_after(response: httpx.Response) -> Optional[float]:
 def failure(response: httpx.Response) -> PikeragError:
     """The error of a response, whose body has been read, with another status than 2xx."""
     status = response.status_code
-    try:
-        value = response.json()
-    except ValueError:
-        value = None
-    if isinstance(value, dict) and isinstance(value.get("code"), str):
+    value = _problem(response)
+    if isinstance(value.get("code"), str):
         known = {"type": "about:blank", "status": status, "title": response.reason_phrase, "fault": "server" if 500 <= status else "caller"}
         problem = read(types.Problem, {**known, **value, "status": status})
     else:
@@ -125,6 +131,15 @@ def failure(response: httpx.Response) -> PikeragError:
             hint="check the address: this reply is not one of pikerag",
         )
     return error_of(problem, retry_after(response))
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    """The body of a response, if it is an object of JSON."""
+    try:
+        value = response.json()
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _json(response: httpx.Response) -> Any:
@@ -205,8 +220,12 @@ def feedback(options: Options, base: Optional[str], run: str, verdict: str, answ
     return Call("POST", options.of_base(base, "/feedback"), _one(types.Feedback), json=body)
 
 
-def chunk(options: Options, base: Optional[str], chunk: str) -> Call[types.Chunk]:
-    return Call("GET", options.of_base(base, f"/chunks/{segment(chunk)}"), _one(types.Chunk))
+def chunk(options: Options, base: Optional[str], chunk: str) -> Call[types.ShownChunk]:
+    return Call("GET", options.of_base(base, f"/chunks/{segment(chunk)}"), _one(types.ShownChunk))
+
+
+def edit_chunk(options: Options, base: Optional[str], chunk: str, text: str) -> Call[types.Corrected]:
+    return Call("PATCH", options.of_base(base, f"/chunks/{segment(chunk)}"), _one(types.Corrected), json={"text": text})
 
 
 def sources(options: Options, base: Optional[str]) -> Call[list[types.Source]]:
@@ -235,8 +254,23 @@ def upload(options: Options, base: Optional[str], name: str, hold: bool, unpack:
     return Call("PUT", options.of_base(base, f"/files/{file_path(name)}"), _one(types.Uploaded), query, headers=headers)
 
 
-def index(options: Options, base: Optional[str], files: Sequence[str], known: Sequence[str], reread: bool) -> Call[types.Job]:
-    body = {"files": list(files), "known": list(known), "reread": reread}
+def insert_text(
+    options: Options,
+    base: Optional[str],
+    text: str,
+    name: Optional[str],
+    title: Optional[str],
+    metadata: Optional[Mapping[str, str]],
+    hold: bool,
+) -> Call[types.Uploaded]:
+    body = _given(text=text, name=name, title=title, metadata=dict(metadata) if metadata else None, hold=hold or None)
+    return Call("POST", options.of_base(base, "/texts"), _one(types.Uploaded), json=body)
+
+
+def index(options: Options, base: Optional[str], files: Union[str, Iterable[str]], known: Union[str, Iterable[str]], reread: bool, retry_refused: bool) -> Call[types.Job]:
+    # One name is no list of its letters.
+    files, known = _conditions(files), _conditions(known)
+    body = {"files": files, "known": known, "reread": reread, "retry_refused": retry_refused}
     return Call("POST", options.of_base(base, "/index"), _one(types.Job), json=body)
 
 
@@ -263,6 +297,18 @@ def delete(options: Options, base: Optional[str], file: str, forget: bool) -> Ca
 
 def bases() -> Call[list[types.Base]]:
     return Call("GET", "/api/v1/bases", _many(types.Base))
+
+
+def create_base(name: str) -> Call[types.Base]:
+    return Call("POST", "/api/v1/bases", _one(types.Base), json={"name": name})
+
+
+def rename_base(base: str, name: str) -> Call[types.Base]:
+    return Call("PATCH", f"/api/v1/bases/{segment(base)}", _one(types.Base), json={"name": name})
+
+
+def delete_base(base: str, confirm: str) -> Call[None]:
+    return Call("DELETE", f"/api/v1/bases/{segment(base)}", lambda _: None, {"confirm": confirm})
 
 
 def methods() -> Call[list[types.Method]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +14,9 @@ import httpx
 
 from . import calls, types
 from .calls import Call
-from .errors import ConnectionFailed, JobError, ReplyError, TimedOut
-from .events import AnswerEvent, AskEvent, Decoder, ask_event
+from .errors import JobError, ReplyError, TimedOut, connection_error, without_user
 from .key import Key
+from .streams import EventStream
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class Client:
         self._http = httpx.Client(transport=transport)
 
     def __repr__(self) -> str:
-        return f"Client({self._options.url!r}, base={self._options.base!r})"
+        return f"Client({without_user(self._options.url)!r}, base={self._options.base!r})"
 
     def __enter__(self) -> Client:
         return self
@@ -135,9 +136,36 @@ class Client:
             raise ReplyError(f"the server started no job for `{uploaded.file}`")
         return self.wait(uploaded.job, base=base, progress=progress, timeout=timeout)
 
-    def index(self, files: Sequence[str] = (), *, known: Sequence[str] = (), reread: bool = False, base: Optional[str] = None) -> types.Job:
-        """Indexes uploads by name, or all pending ones; `known` names files as the base calls them."""
-        return self._run(calls.index(self._options, base, files, known, reread))
+    def insert_text(
+        self,
+        text: str,
+        *,
+        name: Optional[str] = None,
+        title: Optional[str] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        hold: bool = False,
+        base: Optional[str] = None,
+    ) -> types.Uploaded:
+        """Inserts a text in Markdown as a document; `wait` for its `job`. A text of the same `name` is replaced.
+
+        `metadata` are fields for filters: `{"author": "Chen"}` for `meta:author=Chen`. `hold` stores it without indexing it.
+        """
+        return self._run(calls.insert_text(self._options, base, text, name, title, metadata, hold))
+
+    def index(
+        self,
+        files: Union[str, Iterable[str]] = (),
+        *,
+        known: Union[str, Iterable[str]] = (),
+        reread: bool = False,
+        retry_refused: bool = False,
+        base: Optional[str] = None,
+    ) -> types.Job:
+        """Indexes uploads by name, or all pending ones; `known` names files as the base calls them.
+
+        `reread` reads unchanged files again. `retry_refused` asks models again about passages that they refused before.
+        """
+        return self._run(calls.index(self._options, base, files, known, reread, retry_refused))
 
     def wait(
         self,
@@ -201,8 +229,12 @@ class Client:
         """Accepts, corrects (with the right `answer`) or rejects the answer of a run."""
         return self._run(calls.feedback(self._options, base, run, verdict, answer, note, by))
 
-    def chunk(self, chunk: str, *, base: Optional[str] = None) -> types.Chunk:
+    def chunk(self, chunk: str, *, base: Optional[str] = None) -> types.ShownChunk:
         return self._run(calls.chunk(self._options, base, chunk))
+
+    def edit_chunk(self, chunk: str, text: str, *, base: Optional[str] = None) -> types.Corrected:
+        """Gives a passage another text; `wait` for its `job`. The edited passage has another identifier."""
+        return self._run(calls.edit_chunk(self._options, base, chunk, text))
 
     def sources(self, *, base: Optional[str] = None) -> list[types.Source]:
         """The documents of a base, by URI."""
@@ -220,20 +252,23 @@ class Client:
         return self._run(calls.sent(self._options, base))
 
     def original(self, file: str, *, base: Optional[str] = None) -> bytes:
-        """The bytes of a file as they were when it was indexed, by the name that the base uses."""
+        """The bytes of a file as they were when it was indexed, by the name that the base uses or the name of the upload."""
         return self._run(calls.original(self._options, base, file))
 
     def download(self, file: str, to: Union[str, Path], *, base: Optional[str] = None) -> None:
-        """Writes the original of a file to a path, piece by piece."""
+        """Writes the original of a file to a path, piece by piece. A download that breaks off leaves no file."""
+        target_path, part = download_paths(to)
         response = self._send(calls.original(self._options, base, file), None, None, is_stream=True)
         try:
-            with Path(to).open("wb") as target:
+            with part.open("wb") as target:
                 for piece in response.iter_bytes():
                     target.write(piece)
+            part.replace(target_path)
         except httpx.TransportError as error:
             raise connection_error(error, self._options.url) from error
         finally:
             response.close()
+            part.unlink(missing_ok=True)
 
     def deletion(self, file: str, *, base: Optional[str] = None) -> types.DeletePreview:
         """What `delete` would remove. Nothing is changed."""
@@ -246,6 +281,18 @@ class Client:
     def bases(self) -> list[types.Base]:
         """The bases that this key opens."""
         return self._run(calls.bases())
+
+    def create_base(self, name: str) -> types.Base:
+        """Makes an empty base in a folder of the server. Needs a key of scope `admin`, if the server has keys."""
+        return self._run(calls.create_base(name))
+
+    def rename_base(self, base: str, name: str) -> types.Base:
+        """Renames a base that was `made` over REST or on the page."""
+        return self._run(calls.rename_base(base, name))
+
+    def delete_base(self, base: str, *, confirm: str) -> None:
+        """Deletes a base that was `made` over REST or on the page, with all that is in it. `confirm` repeats its name."""
+        self._run(calls.delete_base(base, confirm))
 
     def methods(self) -> list[types.Method]:
         return self._run(calls.methods())
@@ -283,48 +330,6 @@ class Client:
             attempt += 1
 
 
-class EventStream:
-    """The events of a question. The request begins with the first event; `close()` stops the run."""
-
-    def __init__(self, begin: Callable[[], httpx.Response]) -> None:
-        self._begin = begin
-        self._response: Optional[httpx.Response] = None
-        self._events = self._read()
-
-    def __enter__(self) -> EventStream:
-        return self
-
-    def __exit__(self, _kind: Optional[type[BaseException]], _error: Optional[BaseException], _trace: Optional[TracebackType]) -> None:
-        self.close()
-
-    def __iter__(self) -> Iterator[AskEvent]:
-        return self._events
-
-    def __next__(self) -> AskEvent:
-        return next(self._events)
-
-    def close(self) -> None:
-        self._events.close()
-        if self._response is not None:
-            self._response.close()
-
-    def _read(self) -> Generator[AskEvent, None, None]:
-        self._response = response = self._begin()
-        decoder = Decoder()
-        try:
-            for piece in response.iter_bytes():
-                for name, data in decoder.feed(piece):
-                    event = ask_event(name, data)
-                    yield event
-                    if isinstance(event, AnswerEvent):
-                        return
-            raise ConnectionFailed("the stream ended before the answer; `runs()` lists the run")
-        except httpx.TransportError as error:
-            raise connection_error(error, str(response.request.url)) from error
-        finally:
-            response.close()
-
-
 def upload_name(file: Union[bytes, str, Path], name: Optional[str]) -> str:
     if name is not None:
         return name
@@ -333,10 +338,12 @@ def upload_name(file: Union[bytes, str, Path], name: Optional[str]) -> str:
     return Path(file).name
 
 
-def connection_error(error: httpx.TransportError, url: str) -> ConnectionFailed:
-    reason = str(error) or type(error).__name__
-    if isinstance(error, httpx.ConnectError):
-        return ConnectionFailed(f"cannot connect to {url}: {reason}; is `pikerag serve` running there?")
-    if isinstance(error, httpx.TimeoutException):
-        return TimedOut(f"{url} sent nothing for too long ({reason}); raise `timeout`, or use a stream")
-    return ConnectionFailed(f"the connection to {url} broke: {reason}")
+def download_paths(to: Union[str, Path]) -> tuple[Path, Path]:
+    """The path of a file, behind links, and the path beside it where it is written until it is complete.
+
+    Raises `FileExistsError` for a folder or a device, which the file would replace.
+    """
+    path = Path(to).resolve()
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"`{to}` is no regular file")
+    return path, path.with_name(f".{secrets.token_hex(4)}.part")

@@ -47,6 +47,32 @@ class Chunk(Reply):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Correction(Reply):
+    """A changed text of a document: `old` as it was read, `new` as it is now; `fragment` is its place inside the file."""
+
+    old: str
+    new: str
+    by: str
+    at: int
+    fragment: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownChunk(Chunk):
+    """A passage with the corrections whose new text it contains."""
+
+    corrections: list[Correction] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corrected(Reply):
+    """The corrections of a document. `job` reads its file again with them."""
+
+    corrections: list[Correction]
+    job: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Source(Reply):
     """A document of a base. `language` is an ISO 639-3 code."""
 
@@ -103,7 +129,7 @@ class FailedFile(Reply):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(Reply):
-    """Why a request failed (RFC 9457). `fault` is `caller`, `model` or `server`."""
+    """Why a request failed (RFC 9457). `fault` is `caller`, `model` or `server`; `param` is the field that must change."""
 
     type: str
     status: int
@@ -114,6 +140,7 @@ class Problem(Reply):
     detail_zh: Optional[str] = None
     hint: Optional[str] = None
     id: Optional[str] = None
+    param: Optional[str] = None
     seq: Optional[int] = None
 
 

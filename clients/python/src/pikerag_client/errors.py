@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Optional, Union
+
+import httpx
 
 if TYPE_CHECKING:
     from .types import Job, Problem
@@ -46,6 +48,7 @@ class ProblemError(PikeragError):
         self.fault = problem.fault
         self.hint = problem.hint
         self.id = problem.id
+        self.param = problem.param  # The field of the request that must change, if it is known.
         self.retry_after = retry_after  # Seconds to wait before the next attempt, if the server names them.
         message = f"{self.status} {self.code}: {self.detail or self.title}"
         super().__init__(f"{message} ({self.hint})" if self.hint else message)
@@ -97,3 +100,18 @@ def error_of(problem: Problem, retry_after: Optional[float] = None) -> ProblemEr
     """The error of a problem, by its status."""
     other = ServerError if 500 <= problem.status else RequestError
     return _BY_STATUS.get(problem.status, other)(problem, retry_after)
+
+
+def connection_error(error: httpx.TransportError, url: Union[str, httpx.URL]) -> ConnectionFailed:
+    shown = without_user(url)
+    reason = str(error) or type(error).__name__
+    if isinstance(error, httpx.ConnectError):
+        return ConnectionFailed(f"cannot connect to {shown}: {reason}; is `pikerag serve` running there?")
+    if isinstance(error, httpx.TimeoutException):
+        return TimedOut(f"{shown} sent nothing for too long ({reason}); raise `timeout`, or use a stream")
+    return ConnectionFailed(f"the connection to {shown} broke: {reason}")
+
+
+def without_user(url: Union[str, httpx.URL]) -> str:
+    """An address without user and password, which no message shows."""
+    return str(httpx.URL(url).copy_with(userinfo=b""))

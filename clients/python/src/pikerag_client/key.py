@@ -4,11 +4,18 @@ from __future__ import annotations
 
 
 class Key:
-    """The secret of a key from `pikerag keys make`. `reveal()` returns it; nothing else does."""
+    """The secret of a key from `pikerag keys make`. `reveal()` returns it; nothing else does.
+
+    Spaces and ends of lines around it are left out, as in a file. Raises `ValueError` if no header can contain it.
+    """
 
     __slots__ = ("_secret",)
 
     def __init__(self, secret: str) -> None:
+        secret = secret.strip()
+        # The error of the HTTP library would show the key.
+        if not (secret.isascii() and secret.isprintable()):
+            raise ValueError("key: it contains characters that no key has")
         self._secret = secret
 
     def reveal(self) -> str:

@@ -11,6 +11,8 @@ from typing import Any, Literal, Optional
 
 from .documents import (
     Chunk as Chunk,
+    Corrected as Corrected,
+    Correction as Correction,
     DeletePreview as DeletePreview,
     DeleteResponse as DeleteResponse,
     Deleted as Deleted,
@@ -22,6 +24,7 @@ from .documents import (
     Remains as Remains,
     Reply as Reply,
     SentFile as SentFile,
+    ShownChunk as ShownChunk,
     Source as Source,
     Span as Span,
     Table as Table,
@@ -32,6 +35,7 @@ from .documents import (
 
 By = Literal["auto", "words", "meaning", "atoms", "hybrid", "hops", "layers", "joined", "fused"]
 Level = Literal["L0", "L1", "L2", "L3", "L4"]
+SimilarityBy = Literal["meaning", "words"]
 TaskClass = Literal["factual", "bridging", "comparative", "quantitative", "summarizing", "predictive", "creative"]
 Verdict = Literal["accept", "correct", "reject"]
 
@@ -45,20 +49,29 @@ class Notice(Reply):
 
 @dataclass(frozen=True, kw_only=True)
 class Found(Reply):
-    """A hit of a search. `score` is relative to the best hit of the same search, which has 1."""
+    """A hit of a search.
+
+    `score` is relative to the best hit of the same search, which has 1. `similarity`, from 0 to 1, compares between searches
+    of one base with the same `similarity_by`: use it for a threshold. `metadata` are those of the document, and `sent_as` is
+    the name of its upload.
+    """
 
     score: float
+    similarity: float
     chunk: Chunk
     url: str
+    metadata: dict[str, str]
+    sent_as: Optional[str] = None
     parts: dict[str, float] = field(default_factory=dict)
     atom: Optional[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchFound(Reply):
-    """The hits, best first."""
+    """The hits, best first. `similarity_by` is the measure of their `similarity`."""
 
     hits: list[Found]
+    similarity_by: SimilarityBy
     notices: list[Notice]
 
 
@@ -227,7 +240,10 @@ class RunDetails(Run):
 
 @dataclass(frozen=True, kw_only=True)
 class Base(Reply):
+    """A base. One that was `made` over REST or on the page can be renamed and deleted there."""
+
     name: str
+    made: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 from pikerag_client import AsyncClient, Client, Found, Key
-from pikerag_client.types import By
+from pikerag_client.types import By, SimilarityBy
 
 
 class PikeragRetriever(BaseRetriever):
@@ -17,7 +17,7 @@ class PikeragRetriever(BaseRetriever):
 
     `key` is a key of `pikerag keys make`, if the server has keys; `filter` holds conditions such as `folder=law`, all of
     which must hold. `aretrieve` searches without blocking the event loop. The score of a node is from 0 to 1, relative to
-    the best hit of the same search.
+    the best hit of the same search; `similarity` in its metadata, also from 0 to 1, is for thresholds.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class PikeragRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = self._blocking.search(query_bundle.query_str, **self._search)
-        return [node(hit) for hit in found.hits]
+        return [node(hit, found.similarity_by) for hit in found.hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = await self._asynchronous.search(query_bundle.query_str, **self._search)
-        return [node(hit) for hit in found.hits]
+        return [node(hit, found.similarity_by) for hit in found.hits]
 
 
-def node(hit: Found) -> NodeWithScore:
+def node(hit: Found, similarity_by: SimilarityBy) -> NodeWithScore:
     """A hit as a node of its document.
 
     Metadata are for programs only: neither prompts nor embeddings contain them, so that a prompt has the words of the passage.
@@ -58,11 +58,15 @@ def node(hit: Found) -> NodeWithScore:
     chunk = hit.chunk
     metadata = {
         "source": chunk.uri,
+        "sent_as": hit.sent_as,
         "title": chunk.title,
         "headings": chunk.headings,
         "page": chunk.page,
         "kind": chunk.kind,
         "url": hit.url,
+        "similarity": hit.similarity,
+        "similarity_by": similarity_by,
+        "metadata": hit.metadata,
     }
     names = list(metadata)
     document = RelatedNodeInfo(node_id=chunk.source, metadata={"source": chunk.uri, "title": chunk.title})
