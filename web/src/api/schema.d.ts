@@ -30,7 +30,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answers the last message of a conversation. Below the answer, a list links its sources. */
+        /**
+         * Answers the last message of a conversation. Below the answer, a list links its sources; an answer
+         *     in a `format` is JSON alone.
+         */
         post: operations["ollamaChat"];
         delete?: never;
         options?: never;
@@ -132,7 +135,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answers a prompt. Below the answer, a list links its sources. */
+        /**
+         * Answers a prompt. Below the answer, a list links its sources; an answer in a `format` is JSON
+         *     alone.
+         */
         post: operations["ollamaGenerate"];
         delete?: never;
         options?: never;
@@ -4275,6 +4281,8 @@ export interface components {
         };
         /** @description A conversation that a program of Ollama sends. */
         OllamaChatBody: {
+            /** @description The answer as JSON: `json`, or a JSON Schema that is filled from the checked answer. */
+            format?: components["schemas"]["OllamaFormat"] | null;
             /**
              * @description The conversation; the last message is the question. Without messages, the reply says that
              *     the model is loaded.
@@ -4306,8 +4314,14 @@ export interface components {
             /** @description The text; an empty one only loads the model. */
             prompt?: string | null;
         };
+        /** @description The form of an answer as JSON. */
+        OllamaFormat: string | {
+            [key: string]: unknown;
+        };
         /** @description A prompt that a program of Ollama sends. */
         OllamaGenerateBody: {
+            /** @description The answer as JSON: `json`, or a JSON Schema that is filled from the checked answer. */
+            format?: components["schemas"]["OllamaFormat"] | null;
             /** @description A name from `/api/tags`. */
             model: string;
             /** @description The question. Without one, the reply says that the model is loaded. */
