@@ -88,9 +88,7 @@ pub use self::models::{
     use_model,
 };
 pub use self::money::RunUsd;
-pub use self::original::{
-    KeptOriginals, OriginalResponse, local_files, original, original_named,
-};
+pub use self::original::{KeptOriginals, OriginalResponse, local_files, original, original_named};
 pub use self::page::{WIDTHS, page};
 pub use self::parse::{ParseRequest, parse};
 pub use self::progress::{OnProgress, Progress};

@@ -41,7 +41,7 @@ impl Document {
             let is_code = |block: &&Block| matches!(block.kind, BlockKind::Code);
             if has_empty_line(&new)
                 && !has_empty_line(&old)
-                && edited.block_around(&place).filter(is_code).is_none()
+                && !edited.block_around(&place).is_some_and(|block| is_code(&block))
             {
                 return Err(Misfit::Across);
             }

@@ -192,8 +192,9 @@ pub async fn speak_mcp(engine: Engine) -> Result<(), std::io::Error> {
     let settings = engine.settings().server.clone();
     let app = Arc::new(Shared::new(engine, None, audit, nowhere, settings, None, Box::new(|_| ())));
     let broken = |error: String| std::io::Error::other(error);
-    let speaking =
-        Box::pin(Mcp::local(app).serve(stdio())).await.map_err(|error| broken(error.to_string()))?;
+    let speaking = Box::pin(Mcp::local(app).serve(stdio()))
+        .await
+        .map_err(|error| broken(error.to_string()))?;
     speaking.waiting().await.map(drop).map_err(|error| broken(error.to_string()))
 }
 

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{
-    AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger, SourceId, Which,
-};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger, SourceId, Which};
 use pikerag_methods::Ports;
 use pikerag_models::QueryMemo;
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, atoms, similarities};
