@@ -645,11 +645,10 @@ mod tests {
         assert_eq!((colour.as_deref(), limits), (Ok("blue"), vec![(9, false), (9, true)]));
         assert!(!repeats_itself(&sentence.repeat(2), "") && !repeats_itself("no", ""));
         // A model that is lost counts on; a table of measurements differs in its numbers, too.
-        let rows: String = (1..=40)
-            .map(|day| {
-                format!(r#"{{"day":"2025-05-{day:02}","cause":"worn pump","lost":"{day} hours"}},"#)
-            })
-            .collect();
+        let row = |day| {
+            format!(r#"{{"day":"2025-05-{day:02}","cause":"worn pump","lost":"{day} hours"}}"#)
+        };
+        let rows = (1..=40).map(row).collect::<Vec<_>>().join(",");
         assert!(repeats_itself(&rows, &"The pump was worn. ".repeat(20)));
         assert!(!repeats_itself(&rows, &"On 1 May it lost 2 hours. ".repeat(80)));
     }

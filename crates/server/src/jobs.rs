@@ -263,8 +263,8 @@ impl Jobs {
     fn close(&self, line: &Line) {
         line.closed.cancel();
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.base);
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.retain(|(base, _), _| *base != line.base);
+        let mut states = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        states.retain(|(base, _), _| *base != line.base);
     }
 
     /// Waits until stopped jobs have recorded their progress.

@@ -251,7 +251,7 @@ impl Metrics {
         }
     }
 
-    /// All counters as OpenMetrics text; [`Exposition::of`] gives them in another format.
+    /// All counters as `OpenMetrics` text; [`Exposition::of`] gives them in another format.
     pub(crate) fn text(&self) -> Option<String> {
         let mut text = String::new();
         encode(&mut text, &self.registry).ok()?;
@@ -268,7 +268,9 @@ mod tests {
         let metrics = Metrics::new();
         for base in ["law", "tea"] {
             metrics.wait(base, 1);
-            JobState::ALL.iter().for_each(|state| metrics.indexed(base, state.as_str()));
+            for state in JobState::ALL {
+                metrics.indexed(base, state.as_str());
+            }
         }
         metrics.drop_base("law");
         let text = metrics.text().unwrap();

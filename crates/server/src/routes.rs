@@ -33,6 +33,7 @@ use crate::problem::{Fault, Problem};
 const SCOPE: &str = "x-scope";
 
 /// The routes by scope; `None` if no key is needed.
+#[expect(clippy::too_many_lines, reason = "a line for each route")]
 fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
     let open = OpenApiRouter::new()
         .routes(routes!(health::health))

@@ -113,7 +113,7 @@ fn assistants_call_tools() {
     assert!(1 < nodes.len() && !around.to_string().contains("Zyx"), "{around}");
 }
 
-/// ChatGPT reads the only block of text of `search` and `fetch`.
+/// `ChatGPT` reads the only block of text of `search` and `fetch`.
 #[test]
 fn results_of_search_are_fetched() {
     let place = place();
@@ -340,13 +340,13 @@ fn a_long_call_becomes_a_task() {
     // A task belongs to its caller.
     assert!(get(&ben)["error"]["message"].as_str().unwrap().contains("unknown task"));
     stub.answer_all();
-    let began = Instant::now();
+    let since = Instant::now();
     let ended = loop {
         let state = get(&ada);
         if state["result"]["status"] != "working" {
             break state;
         }
-        assert!(began.elapsed() < Duration::from_mins(1), "{state}");
+        assert!(since.elapsed() < Duration::from_mins(1), "{state}");
         std::thread::sleep(Duration::from_millis(50));
     };
     assert_eq!(ended["result"]["status"], "completed", "{ended}");

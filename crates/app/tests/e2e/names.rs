@@ -1,6 +1,8 @@
 //! Tests that files have the same names in all routes, whatever folder the server runs in, and that
 //! hits carry the metadata of their documents.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::common::Place;
@@ -26,8 +28,10 @@ fn served_elsewhere() -> (Place, Serving) {
 
 /// A query with this value, each byte of it escaped.
 fn query(file: &str) -> String {
-    let escaped: String = file.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    format!("?file={escaped}")
+    file.bytes().fold("?file=".to_owned(), |mut query, byte| {
+        let _ = write!(query, "%{byte:02X}");
+        query
+    })
 }
 
 fn get(serving: &Serving, route: &str, file: &str) -> Reply {

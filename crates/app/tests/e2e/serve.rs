@@ -84,6 +84,7 @@ pub(crate) fn body_of(method: &str, path: &str) -> Value {
 
 /// Calls each route with each key.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a line for each route")]
 fn every_route_requires_a_key_of_its_scope() {
     let place = place();
     let settings = "[server]\nbases = { other = \"elsewhere\" }\nwrong_keys = 1000\n";

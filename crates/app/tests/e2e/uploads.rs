@@ -123,12 +123,12 @@ fn files_of_a_form_are_uploaded_like_single_files() {
     let place = Place::new();
     let serving = place.serve(&["--offline"]);
     let files = format!("{BASE}/files");
-    let send = |query: &str, form: &[u8]| {
+    let post = |query: &str, form: &[u8]| {
         serving.request("POST", &format!("{files}{query}"), &[FORM], form)
     };
     let crane = &b"# Crane\r\n\r\nThe crane Quillwort lifts forty tons.\r\n"[..];
     let law = "# 合同\n\n制动器由布林德尔检修。\n".as_bytes();
-    let reply = send("", &form(&[("file", "docs/crane.md", crane), ("file", "合同.md", law)]));
+    let reply = post("", &form(&[("file", "docs/crane.md", crane), ("file", "合同.md", law)]));
     assert_eq!(reply.status, 200, "{reply:?}");
     let sent = reply.json()["files"].clone();
     assert_eq!((&sent[0]["file"], &sent[1]["file"]), (&json!("docs/crane.md"), &json!("合同.md")));
@@ -154,12 +154,12 @@ fn files_of_a_form_are_uploaded_like_single_files() {
         (form(&[]), "bad-request"),
         (cut, "bad-request"),
     ] {
-        let reply = send("", &form);
+        let reply = post("", &form);
         assert_eq!((reply.status, reply.json()["code"].as_str()), (400, Some(code)), "{reply:?}");
     }
     // Nor does a form of which a file cannot have its place.
     for taken in ["docs/crane.md/a.md", "docs"] {
-        let reply = send("", &form(&[fine, ("file", taken, b"x")]));
+        let reply = post("", &form(&[fine, ("file", taken, b"x")]));
         let refusal = (reply.status, reply.json()["code"].clone());
         assert_eq!(refusal, (409, json!("name-taken")), "{taken}: {reply:?}");
     }
@@ -169,13 +169,13 @@ fn files_of_a_form_are_uploaded_like_single_files() {
     assert_eq!(serving.get(&format!("{BASE}/parts"), "").json(), json!([]));
     // Archives and pending files are as with PUT.
     let zip = archive(&[("a.md", b"# A\n\nOne.\n")]);
-    let sent = send("?hold=true&unpack=true", &form(&[("file", "all.zip", &zip)])).json();
-    let file = &sent["files"][0];
-    assert_eq!((&file["unpacked"]["files"], &file["job"]), (&json!(["all/a.md"]), &Value::Null));
+    let sent = post("?hold=true&unpack=true", &form(&[("file", "all.zip", &zip)])).json();
+    let first = &sent["files"][0];
+    assert_eq!((&first["unpacked"]["files"], &first["job"]), (&json!(["all/a.md"]), &Value::Null));
     // An archive before an unreadable one stays and is indexed.
     let zip = archive(&[("winch.md", b"# Winch\n\nThe winch Mirabel pulls.\n")]);
     let parts = [("file", "good.zip", &zip[..]), ("file", "bad.zip", &b"no archive"[..])];
-    let reply = send("?unpack=true", &form(&parts));
+    let reply = post("?unpack=true", &form(&parts));
     let refusal = (reply.status, reply.json()["code"].clone());
     assert_eq!(refusal, (422, json!("file-not-read")), "{reply:?}");
     let jobs = serving.get(&format!("{BASE}/jobs"), "").json();

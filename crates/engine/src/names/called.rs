@@ -53,25 +53,25 @@ impl<'a> CalledFiles<'a> {
     /// [`EngineError::NotFound`]; [`EngineError::UnclearFile`] if an upload has the name of another
     /// file of the base.
     pub(crate) fn file(&self, name: &str) -> Result<&'a FileRecord> {
-        let names = self.names;
-        let uploaded = self.uploads.place(name).ok().map(|place| names.absolute(&place));
+        let known = self.names;
+        let uploaded = self.uploads.place(name).ok().map(|place| known.absolute(&place));
         let typed = Path::new(name);
-        let typed = typed.is_absolute().then(|| names.absolute(typed));
+        let typed = typed.is_absolute().then(|| known.absolute(typed));
         let places = uploaded.iter().chain(&typed);
         let at_places = places.filter_map(|place| self.by_place.get(place.as_path()));
         let named = self.by_name.get(name).into_iter();
         let found: BTreeSet<usize> = named.chain(at_places).flatten().copied().collect();
         let files: Vec<&'a FileRecord> =
-            found.into_iter().filter_map(|at| names.records.get(at)).collect();
+            found.into_iter().filter_map(|at| known.records.get(at)).collect();
         let Some(&first) = files.first() else {
             return Err(EngineError::NotFound { what: Missing::File, name: name.to_owned() });
         };
-        let place = names.place(&first.path);
-        if files.iter().all(|file| names.place(&file.path) == place) {
+        let place = known.place(&first.path);
+        if files.iter().all(|file| known.place(&file.path) == place) {
             // A file that is on record twice has this name at least once.
             return Ok(files.iter().find(|file| file.path == name).copied().unwrap_or(first));
         }
-        let shown = |file: &&FileRecord| names.shown_place(&file.path).display().to_string();
+        let shown = |file: &&FileRecord| known.shown_place(&file.path).display().to_string();
         Err(EngineError::UnclearFile {
             name: name.to_owned(),
             files: files.iter().map(shown).collect(),

@@ -137,7 +137,7 @@ impl Part {
         let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
         let within = self.place.ancestors().skip(1);
         let mut above = within.take_while(|above| above.starts_with(&self.uploads.folder));
-        let is_taken = is_folder(&self.place) || above.any(|above| above.is_file());
+        let is_taken = is_folder(&self.place) || above.any(Path::is_file);
         if is_taken { Err(UploadError::NameTaken) } else { Ok(()) }
     }
 

@@ -159,9 +159,9 @@ pub async fn find_files(session: &Session, called: &[&str]) -> Result<Vec<Result
     let names = session.names(&base).await?;
     let uploads = Uploads::beside(session.folder());
     let files = names.called_files(&uploads);
-    let named = called.iter().map(|name| {
+    let found = called.iter().map(|name| {
         let file = files.file(name)?;
         Ok(NamedFile { name: file.path.clone(), path: names.place(&file.path) })
     });
-    Ok(named.collect())
+    Ok(found.collect())
 }

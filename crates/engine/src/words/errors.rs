@@ -11,6 +11,7 @@ use crate::error::{
 };
 
 impl InWords for EngineError {
+    #[expect(clippy::too_many_lines, reason = "a line for each error")]
     fn words(&self) -> Words {
         let chinese = match self {
             Self::Settings(error) => format!("设置无法使用：{}", chinese_chain(error)),

@@ -31,8 +31,8 @@ pub(crate) async fn bases(
     app.find_new_bases();
     let live = app.live();
     let opened = live.bases.keys().filter(|name| caller.opens(name));
-    let line = |name: &String| BaseLine { name: name.clone(), made: live.made.contains(name) };
-    Json(opened.map(line).collect())
+    let shown = |name: &String| BaseLine { name: name.clone(), made: live.made.contains(name) };
+    Json(opened.map(shown).collect())
 }
 
 /// What a base holds, its pending work, and problems of its files.

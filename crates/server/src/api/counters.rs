@@ -1,4 +1,4 @@
-//! Serves the counters as OpenMetrics or as Prometheus' text.
+//! Serves the counters as `OpenMetrics` or as Prometheus' text.
 
 use axum::Extension;
 use axum::extract::State;
@@ -10,7 +10,7 @@ use crate::app::{App, Caller};
 use crate::metrics::Exposition;
 use crate::problem::{Fault, Problem};
 
-/// Counters for Prometheus, in its text format; as OpenMetrics if `Accept` prefers that. They cover
+/// Counters for Prometheus, in its text format; as `OpenMetrics` if `Accept` prefers that. They cover
 /// all bases, so a key that opens some bases or sees a part is refused.
 #[utoipa::path(get, path = "/metrics", operation_id = "getMetrics", tag = "health",
     responses((status = 200, content((String = "text/plain"), (String = "application/openmetrics-text"))),

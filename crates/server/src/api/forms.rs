@@ -94,7 +94,9 @@ pub(crate) async fn upload(
     // Earlier files may have replaced older versions, so they stay and get their job.
     if !hold && !paths.is_empty() {
         let job = app.begin(&caller, &base, &session, Work::files(paths)).await?.id();
-        files.iter_mut().for_each(|file| file.job = Some(job));
+        for file in &mut files {
+            file.job = Some(job);
+        }
     }
     match failed {
         None => Ok(Json(UploadedFiles { files })),

@@ -102,7 +102,8 @@ impl Mcp {
         caller: Caller,
         reports: Arc<Reports>,
     ) -> CallToolResult {
-        match reports.during(self.called(&tool, given, &caller, &reports)).await {
+        let call = Box::pin(reports.during(self.called(&tool, given, &caller, &reports)));
+        match call.await {
             Ok(result) => result.into_result(),
             Err(problem) => result::of_problem(&problem),
         }

@@ -97,7 +97,7 @@ fn background_stream(head: Head, reply: &Reply) -> Response {
 /// The steps of a run as a stream reports them, a line for each.
 fn steps(events: &[RunEvent], language: Language) -> String {
     let lines = events.iter().filter_map(|event| line(event, language));
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.fold(String::new(), |steps, line| steps + &line + "\n")
 }
 
 /// Responses are not stored: always 404.

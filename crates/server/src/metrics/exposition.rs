@@ -1,10 +1,10 @@
-//! Chooses the format of the counters by the header `Accept`: OpenMetrics 1.0.0 if it is preferred,
+//! Chooses the format of the counters by the header `Accept`: `OpenMetrics` 1.0.0 if it is preferred,
 //! else Prometheus' text format 0.0.4.
 
 /// A format of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exposition {
-    /// OpenMetrics 1.0.0, which ends with `# EOF`.
+    /// `OpenMetrics` 1.0.0, which ends with `# EOF`.
     OpenMetrics,
     /// Prometheus' text format 0.0.4, the default.
     Prometheus,
@@ -40,7 +40,7 @@ impl Exposition {
         }
     }
 
-    /// The counters in this format, from OpenMetrics text.
+    /// The counters in this format, from `OpenMetrics` text.
     pub(crate) fn of(self, text: String) -> String {
         match self {
             Self::OpenMetrics => text,
@@ -97,7 +97,7 @@ impl Accepted {
     }
 }
 
-/// Turns OpenMetrics text into Prometheus' text format. That format declares counters by the names
+/// Turns `OpenMetrics` text into Prometheus' text format. That format declares counters by the names
 /// of their samples (`…_total`), and has neither the type `info` nor units.
 fn prometheus_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

@@ -70,7 +70,7 @@ impl Mcp {
     }
 
     /// Passages in two forms: `hits` with their text, `results` for `fetch`. The result is one
-    /// block of text, because ChatGPT reads no other.
+    /// block of text, because `ChatGPT` reads no other.
     pub(super) async fn search(
         &self,
         base: &str,

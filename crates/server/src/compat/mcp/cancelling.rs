@@ -90,7 +90,7 @@ pub(crate) async fn cancellable(
     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
     let caller = kept.extensions.get::<Caller>().map_or("-", Caller::name).to_owned();
     let call = |id: &str| call_name(&caller, &kept.headers, message.pointer(id));
-    let (cancelled, called) = (call("/params/requestId"), call("/id"));
+    let (cancelled, own) = (call("/params/requestId"), call("/id"));
     let request = Request::from_parts(kept, Body::from(body));
     match message.get("method").and_then(Value::as_str) {
         Some("initialize") => named(next.run(request).await),
@@ -100,7 +100,7 @@ pub(crate) async fn cancellable(
             }
             next.run(request).await
         }
-        Some("tools/call") => match called.and_then(|name| running.hold(name)) {
+        Some("tools/call") => match own.and_then(|name| running.hold(name)) {
             Some(held) => until_cancelled(held, next.run(request)).await,
             None => next.run(request).await,
         },

@@ -114,7 +114,7 @@ fn passage_fields() -> Value {
     })
 }
 
-/// A result as ChatGPT reads it.
+/// A result as `ChatGPT` reads it.
 fn listed() -> Value {
     let text = json!({"type": "string"});
     let fields = json!({"id": text, "title": text, "url": text});

@@ -1,11 +1,11 @@
-//! Reads a prompt as messages: LiteLLM joins a conversation under headings before it sends it to
+//! Reads a prompt as messages: `LiteLLM` joins a conversation under headings before it sends it to
 //! `/api/generate`.
 
 use serde_json::json;
 
 use crate::compat::chat::Message;
 
-/// LiteLLM's headings (models named `ollama/…`), with the roles of the messages below them.
+/// `LiteLLM`'s headings (models named `ollama/…`), with the roles of the messages below them.
 const HEADINGS: &[(&str, &str)] =
     &[("### User:", "user"), ("### System:", "system"), ("### Assistant:", "assistant")];
 

@@ -63,7 +63,7 @@ impl Reply {
     pub(super) fn item(&self, run: &str) -> Value {
         match &self.content {
             Content::Call { name, arguments } => call(run, self.status(), name, arguments),
-            content => message(run, self.status(), vec![part(content)]),
+            content => message(run, self.status(), &[part(content)]),
         }
     }
 
@@ -71,7 +71,7 @@ impl Reply {
     pub(super) fn beginning(&self, run: &str) -> Value {
         match &self.content {
             Content::Call { name, .. } => call(run, "in_progress", name, ""),
-            _ => message(run, "in_progress", Vec::new()),
+            _ => message(run, "in_progress", &[]),
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn annotations(
     places.iter().map(annotation).collect()
 }
 
-fn message(run: &str, status: &str, content: Vec<Value>) -> Value {
+fn message(run: &str, status: &str, content: &[Value]) -> Value {
     json!({
         "id": format!("msg_{run}"), "type": "message", "role": "assistant", "status": status,
         "content": content,
@@ -119,11 +119,11 @@ pub(super) fn part(content: &Content) -> Value {
 pub(super) fn reasoning(run: &str, steps: &str) -> Vec<Value> {
     match steps {
         "" => Vec::new(),
-        steps => vec![reasoning_item(run, "completed", vec![summary(steps)])],
+        steps => vec![reasoning_item(run, "completed", &[summary(steps)])],
     }
 }
 
-pub(super) fn reasoning_item(run: &str, status: &str, summary: Vec<Value>) -> Value {
+pub(super) fn reasoning_item(run: &str, status: &str, summary: &[Value]) -> Value {
     json!({"id": format!("rs_{run}"), "type": "reasoning", "status": status, "summary": summary})
 }
 

@@ -37,7 +37,7 @@ impl Events {
         }
         let mut events = Vec::new();
         if self.steps.is_empty() {
-            let item = reasoning_item(&self.run, "in_progress", Vec::new());
+            let item = reasoning_item(&self.run, "in_progress", &[]);
             let added = json!({"output_index": 0, "item": item});
             events.push(self.event("response.output_item.added", &added));
             let added = json!({"part": summary("")});
@@ -82,7 +82,7 @@ impl Events {
         let whole = summary(&self.steps);
         let text = json!({"text": self.steps});
         let part = json!({"part": whole});
-        let item = reasoning_item(&self.run, "completed", vec![whole]);
+        let item = reasoning_item(&self.run, "completed", &[whole]);
         vec![
             self.of_summary("response.reasoning_summary_text.done", &text),
             self.of_summary("response.reasoning_summary_part.done", &part),
