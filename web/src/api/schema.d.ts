@@ -1293,7 +1293,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Counters for Prometheus, in its text format; as OpenMetrics if `Accept` prefers that. They cover
+         * Counters for Prometheus, in its text format; as `OpenMetrics` if `Accept` prefers that. They cover
          *     all bases, so a key that opens some bases or sees a part is refused.
          */
         get: operations["getMetrics"];
@@ -14494,7 +14494,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counters for Prometheus, in its text format; as OpenMetrics if `Accept` prefers that. They cover all bases, so a key that opens some bases or sees a part is refused. */
+            /** @description Counters for Prometheus, in its text format; as `OpenMetrics` if `Accept` prefers that. They cover all bases, so a key that opens some bases or sees a part is refused. */
             200: {
                 headers: {
                     [name: string]: unknown;
