@@ -27,6 +27,7 @@ const SETTLED = [
 const ENGLISH_IN_CHINESE: Record<string, string> = {
   "Switch this page to English": "the label of the switch is in the language that it leads to",
   "JSON Lines": "the name of a format",
+  "JSON Schema": "the name of a format",
   "pikerag eval": "a command",
   "pikerag trust": "a command",
 };
