@@ -222,6 +222,8 @@ async function basesAreManaged(browser) {
     "GET /api/v1/bases/law/settings": configured,
     "GET /api/v1/bases/statutes/settings": configured,
   });
+  // The name that is taken.
+  const expected = { expected: /status of 409/ };
   const page = await open(browser, `${url}#/settings/law/bases`, { viewport: PHONE });
   await page.getByText("from the settings").waitFor();
   assert.equal(await page.getByRole("button", { name: /^(Rename|Delete)/ }).count(), 2, "the default base has none");
@@ -235,7 +237,7 @@ async function basesAreManaged(browser) {
   await page.evaluate(() => localStorage.setItem("pikerag.held/law", '["a.md"]'));
   await page.getByRole("button", { name: "Rename: law" }).click();
   await page.getByLabel("New name").fill("statutes");
-  await isSound(page);
+  await isSound(page, expected);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Delete: statutes" }).waitFor();
   await becomes(() => page.evaluate(() => location.hash), "#/settings/statutes/bases");
@@ -248,7 +250,7 @@ async function basesAreManaged(browser) {
   await page.keyboard.press("Enter");
   assert.deepEqual(sent, [], "another name deletes nothing");
   await sure.getByLabel("to confirm").fill("statutes");
-  await isSound(page);
+  await isSound(page, expected);
   await shoot(page, "delete-base", {});
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Delete: statutes" }).waitFor({ state: "detached" });
