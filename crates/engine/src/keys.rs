@@ -4,7 +4,6 @@ mod account;
 mod marks;
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pikerag_knowledge::{KeyStore, Millis, StoreError};
 use pikerag_models::Secret;
 use pikerag_store::KeysDatabase;
+
+use crate::random::random_hex;
 
 pub use self::marks::{mark_as_needed, mark_of_need};
 pub use pikerag_knowledge::{Key, KeyParams, KeyUse, Scope};
@@ -201,12 +202,7 @@ fn digest(text: &str) -> String {
 
 /// The identifier and text of a new key, or of a new secret for the key with this identifier.
 fn random(id: Option<&str>) -> Result<(String, String), KeysError> {
-    let mut bytes = [0; BYTES + 4];
-    getrandom::fill(&mut bytes).map_err(|_| KeysError::NoRandom)?;
-    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
+    let hex = random_hex::<{ BYTES + 4 }>().map_err(|_| KeysError::NoRandom)?;
     let (own, secret) = hex.split_at(8);
     let id = id.unwrap_or(own);
     Ok((id.to_owned(), format!("{PREFIX}_{id}_{secret}")))

@@ -45,6 +45,7 @@ mod names;
 mod notice;
 mod paces;
 mod presence;
+mod random;
 mod raw_names;
 pub mod sandbox;
 pub mod settings;

@@ -16,7 +16,6 @@
 mod lock;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,6 +25,7 @@ use tracing::warn;
 use self::lock::FolderLock;
 use crate::engine::Session;
 use crate::error::Result;
+use crate::random::random_hex;
 use crate::settings::{Settings, is_base_name};
 use crate::uploads::Uploads;
 
@@ -313,12 +313,7 @@ fn sync(folder: &Path) -> io::Result<()> {
 
 /// Random hexadecimal digits, so that no folder is used twice.
 fn random() -> io::Result<String> {
-    let mut bytes = [0; DIGITS / 2];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+    random_hex::<{ DIGITS / 2 }>().map_err(|error| io::Error::other(error.to_string()))
 }
 
 #[cfg(test)]

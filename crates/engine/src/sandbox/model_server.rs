@@ -2,7 +2,6 @@
 //! ends when this process ends, for any reason, because its standard input closes then.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -20,6 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::limited::find;
 use super::python::python_of;
 use crate::local_error::LocalModelError;
+use crate::random::random_hex;
 
 /// The time limit until a server answers: a file of several GB may come from a slow disk.
 const STARTING: Duration = Duration::from_mins(5);
@@ -245,13 +245,7 @@ fn ended(model: &ServedModel) -> LocalModelError {
 }
 
 fn random_key() -> Result<Secret, LocalModelError> {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|_| LocalModelError::NoRandom)?;
-    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    Ok(Secret::new(hex))
+    random_hex::<24>().map(Secret::new).map_err(|_| LocalModelError::NoRandom)
 }
 
 /// A port of this machine that is free now. If another program takes it first, the server ends.

@@ -2,7 +2,6 @@
 //! place only when it is complete.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use tokio::io::AsyncWriteExt;
 use utoipa::ToSchema;
 
 use super::{NAME, PARTS, UploadError, Uploads, sync};
+use crate::random::random_hex;
 
 /// The longest identifier of an upload, in characters, and the random bytes of an identifier that
 /// pikerag makes.
@@ -56,14 +56,7 @@ impl UploadId {
     /// # Errors
     /// [`UploadError::NoRandom`].
     pub fn random() -> Result<Self, UploadError> {
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(|_| UploadError::NoRandom)?;
-        let mut id = String::new();
-        for byte in bytes {
-            // Writing to a string never fails.
-            let _ = write!(id, "{byte:02x}");
-        }
-        Ok(Self(id))
+        random_hex::<BYTES>().map(Self).map_err(|_| UploadError::NoRandom)
     }
 
     /// The identifier as text.
