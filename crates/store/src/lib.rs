@@ -16,5 +16,6 @@ pub use keys::KeysDatabase;
 pub use sqlite::{
     Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT,
     Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits, hold_at_most,
+    on_one_thread,
 };
 pub use tables::Tables;

@@ -70,4 +70,4 @@ pub use layouts::LAYOUT;
 pub use limits::{PageCaches, StoreLimits};
 pub use originals::Originals;
 pub use root::FileCounts;
-pub use threads::hold_at_most;
+pub use threads::{hold_at_most, on_one_thread};

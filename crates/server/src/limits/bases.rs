@@ -43,6 +43,14 @@ pub(super) fn places(place: &Place<'_>) -> Vec<Limit> {
             place,
         ),
         Limit::new(
+            Words::new(
+                "questions and searches with a thread of their own at a time",
+                "同时各占一个线程的问题和检索数",
+            ),
+            same(number(ours.store.own_threads)),
+            wait(),
+        ),
+        Limit::new(
             Words::new("writes on a thread at a time", "同时在线程上写入的次数"),
             same(number(ours.store.writes)),
             wait(),

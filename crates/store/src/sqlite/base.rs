@@ -73,6 +73,11 @@ impl Base {
         &self.inner.folder
     }
 
+    /// The name of this base, which no other base has, not even a later one in its folder.
+    pub fn identity(&self) -> &str {
+        &self.inner.identity
+    }
+
     /// Whether the base can be read but not changed. Paid replies are then kept in memory only.
     pub fn is_read_only(&self) -> bool {
         self.inner.writer.is_none()
@@ -115,7 +120,7 @@ impl Base {
         drop(self.inner.under_way.write().await);
     }
 
-    /// Runs `work` on a connection for reading, off the async threads.
+    /// Runs `work` on a connection for reading, off the async threads unless this is a question's own.
     pub(super) async fn reading<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -131,7 +136,10 @@ impl Base {
         F: FnOnce(&View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let base = self.clone();
-        threads::reading(what, move || base.view(what, work)).await
+        match self.held {
+            Some(_) => threads::reading_held(what, move || base.view(what, work)).await,
+            None => threads::reading(what, move || base.view(what, work)).await,
+        }
     }
 
     /// As [`Base::viewing`], on this thread.

@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use pikerag_knowledge::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::busy::{LOCKED_FOR, unless_busy};
@@ -195,7 +196,11 @@ pub(super) const PAGE_CACHE: u32 = 16_384;
 
 pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(LOCKED_FOR)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    // A question uses about a hundred statements.
+    connection.set_prepared_statement_cache_capacity(256);
+    // Else SQLite compiles a statement again for each new value that could change its plan. No base
+    // has the statistics that this would need.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     functions::add(connection)?;
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY;",
