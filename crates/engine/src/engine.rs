@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use pikerag_knowledge::{Embedder, Reranker};
 use pikerag_methods::Catalogs;
 use pikerag_models::{Meter, Transport, Upstreams};
+use pikerag_retrieve::Known;
 use pikerag_store::{Base, DATABASE};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
         transport: Transport::default(),
         catalogs: Arc::default(),
+        known: Known::default(),
         local_servers: LocalServers::default(),
         bases: Mutex::default(),
         users: Mutex::default(),
@@ -121,6 +123,7 @@ pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
     pub(crate) transport: Transport,
     pub(crate) catalogs: Arc<Catalogs>,
+    pub(crate) known: Known,
     /// The servers of this machine's models.
     pub(crate) local_servers: LocalServers,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,

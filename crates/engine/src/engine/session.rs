@@ -235,7 +235,8 @@ impl Session {
             engine: Some(Arc::new(pikerag_store::Tables)),
             catalogs: Arc::clone(&self.shared().process.catalogs),
         };
-        Ok((Ports { base: seen, embedder, models, tables, feedback_before: None }, notices))
+        let ports = Ports { tables, ..Ports::new(seen, embedder, models) };
+        Ok((ports, notices))
     }
 
     /// The tools that indexing needs.
