@@ -190,6 +190,7 @@ impl Shared {
         let Some(session) = session else {
             return Err(Problem::new(404, "no-such-base", Fault::Caller)
                 .saying(format!("there is no base `{name}`"))
+                .in_chinese(format!("没有知识库 `{name}`"))
                 .hint("GET /api/v1/bases lists those that this key opens"));
         };
         match (&caller.key, &self.keys) {
@@ -269,21 +270,28 @@ impl Shared {
     pub(crate) fn within(&self, words: &[&str], filter: &[Condition]) -> Result<(), Problem> {
         let words: usize = words.iter().map(|words| words.len()).sum();
         let filter: usize = filter.iter().map(|condition| condition.to_string().len()).sum();
-        self.bounded(words + filter, 1, "a question or query, with its filter,")
+        let what = ("a question or query, with its filter,", "问题或查询（包括过滤条件）");
+        self.bounded(words + filter, 1, what)
     }
 
     /// Refuses a conversation that is too long.
     pub(crate) fn conversation_within(&self, bytes: usize) -> Result<(), Problem> {
-        self.bounded(bytes, CONVERSATION, "a conversation")
+        self.bounded(bytes, CONVERSATION, ("a conversation", "对话"))
     }
 
-    fn bounded(&self, bytes: usize, times: usize, what: &str) -> Result<(), Problem> {
+    fn bounded(
+        &self,
+        bytes: usize,
+        times: usize,
+        (what, in_chinese): (&str, &str),
+    ) -> Result<(), Problem> {
         let most = self.live().settings.question_bytes.saturating_mul(times);
         if bytes <= most {
             return Ok(());
         }
         Err(Problem::new(413, "question-too-long", Fault::Caller)
             .saying(format!("{what} may have {most} bytes, and this one has {bytes}"))
+            .in_chinese(format!("{in_chinese}最多 {most} 字节，此处有 {bytes} 字节"))
             .hint("shorten it, or ask the operator to raise `server.question_kib`"))
     }
 
