@@ -76,9 +76,11 @@ pub(crate) enum Wanted {
     Fork(ForkRequest),
 }
 
-/// Work on the result of a run that is a part of it. It has the place of the run, and stops if the caller leaves.
-pub(crate) type After =
-    Box<dyn FnOnce(Box<AskResponse>) -> BoxFuture<'static, Box<AskResponse>> + Send>;
+/// Work on the result of a run that is a part of it. It has the place of the run, and stops when the token
+/// is cancelled, because the caller has left.
+pub(crate) type After = Box<
+    dyn FnOnce(Box<AskResponse>, CancellationToken) -> BoxFuture<'static, Box<AskResponse>> + Send,
+>;
 
 /// A running run. Dropping it stops the run: no model call begins after that.
 pub(crate) struct Underway {
@@ -157,17 +159,12 @@ impl Underway {
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
             let took = began.elapsed();
             let came = match (came.map(Box::new), after) {
-                (Ok(came), Some(after)) => tokio::select! {
-                    biased;
-                    () = has_left.cancelled() => None,
-                    came = after(came) => Some(Ok(came)),
-                },
-                (came, _) => Some(came),
+                (Ok(came), Some(after)) => Ok(after(came, has_left).await),
+                (came, _) => came,
             };
             app.metrics.ran(state, took);
-            if let Some(came) = came {
-                let _ = sender.send(Happened::Ended(came.map_err(Problem::from)));
-            }
+            // The caller may have left.
+            let _ = sender.send(Happened::Ended(came.map_err(Problem::from)));
         };
         let run: JoinHandle<()> = tokio::spawn(run.in_current_span());
         drop(run);

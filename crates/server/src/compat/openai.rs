@@ -163,7 +163,7 @@ struct Written {
     places: Vec<Place>,
     /// Why it ends: `stop`, `tool_calls`, or `length` if it was cut.
     finish: &'static str,
-    /// The run's calls, and those that filled an object.
+    /// The run's calls, with those that filled an object.
     spent: Spent,
 }
 
@@ -182,10 +182,9 @@ impl Head {
     /// The answer of a run as a text, or as the object that was asked for. An object is not cut.
     async fn written(&self, filling: Option<Filling>, run: &RunRecord) -> Result<Written, Problem> {
         let Some(answer) = &run.answer else { return Err(broken()) };
-        let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        let (whole, spent) = (shown(answer), run.cost.spent.clone());
         if let Some(filling) = filling {
             let filled = filling.filled().await?;
-            spent.merge(&filled.spent);
             let id = run.id.to_string();
             let (message, delta) = (filled.message(&id), filled.delta(&id));
             let (places, finish) = (filled.places(whole.1), filled.finish());

@@ -266,7 +266,7 @@ export const en = {
     labels: {
       began: "Begins", classified: "Kind of question", planned: "Plan", proposed: "Searches for", retrieved: "Finds", selected: "Chooses", stopped: "Ends", unreadable: "Unreadable reply",
       gathered: "Collects", looked: "Reads", thought: "Thinks", asked: "Asks", resolved: "Finds out", judged: "Judges", node: "Step", merged: "Merges", path: "Path", consulted: "Consults",
-      tagged: "Tags", recalled: "Recalls", structured: "Records", tabulated: "Computes", queried: "Queries tables", foretold: "Forecasts", organized: "Arranges", answered: "Answers", noted: "Note",
+      tagged: "Tags", recalled: "Recalls", structured: "Records", tabulated: "Computes", queried: "Queries tables", foretold: "Forecasts", organized: "Arranges", answered: "Answers", filled: "Fills in", noted: "Note",
     } satisfies Record<Schemas["Event"]["event"], string>,
     nothingProposed: "nothing more",
     stops: { nothing_proposed: "nothing more is missing", nothing_found: "nothing was found", nothing_selected: "no candidate was chosen", none_helps: "no candidate helps", hop_limit: "the limit of rounds is reached", unreadable: "the reply could not be read" } satisfies Record<Schemas["StopReason"], string>,
@@ -283,6 +283,7 @@ export const en = {
     kept: (kept: number, given: number) => `${n(kept)} of ${plural(given, "passage")}`,
     leftOut: (count: number, why: string) => `${n(count)} left out: ${why}`,
     things: (count: number) => `over ${plural(count, "thing")}`,
+    filled: (schema: string, isFilled: boolean) => `${isFilled ? "the values of the schema" : "the answer does not give the values of the schema"}${schema === "" ? "" : ` ${schema}`}`,
     rows: (count: number, tables: string) => `${plural(count, "row")} of ${tables} ${count === 1 ? "matches" : "match"}`,
     unused: (words: string) => `not used: ${words}`,
     records: (records: number, schema: string) => `${plural(records, "record")} of “${schema}”`,

@@ -309,7 +309,7 @@ export const zh: typeof en = {
     labels: {
       began: "开始", classified: "问题类型", planned: "计划", proposed: "提出", retrieved: "找到", selected: "选择", stopped: "结束", unreadable: "回复无法解析",
       gathered: "汇集", looked: "阅读", thought: "思考", asked: "子问题", resolved: "得知", judged: "判断", node: "步骤", merged: "合并", path: "路径", consulted: "参考",
-      tagged: "标签", recalled: "人工核实的问答", structured: "记录", tabulated: "计算", queried: "查询表", foretold: "预测", organized: "整理", answered: "作答", noted: "说明",
+      tagged: "标签", recalled: "人工核实的问答", structured: "记录", tabulated: "计算", queried: "查询表", foretold: "预测", organized: "整理", answered: "作答", filled: "填写", noted: "说明",
     },
     nothingProposed: "没有更多问题",
     stops: { nothing_proposed: "没有缺少的信息了", nothing_found: "没有找到内容", nothing_selected: "没有选中任何候选", none_helps: "候选都没有帮助", hop_limit: "已达轮数上限", unreadable: "回复无法解析" },
@@ -326,6 +326,7 @@ export const zh: typeof en = {
     kept: (kept, given) => `取 ${n(given)} 个文本块中的 ${n(kept)} 个`,
     leftOut: (count, why) => `舍去 ${n(count)} 个：${why}`,
     things: (count) => `共 ${n(count)} 个对象`,
+    filled: (schema, isFilled) => (isFilled ? `按回答填写了数据结构${schema === "" ? "" : ` ${schema}`}` : `回答没有给出数据结构${schema === "" ? "" : ` ${schema} `}的值`),
     rows: (count, tables) => `${tables} 中有 ${n(count)} 行符合`,
     unused: (words) => `未用到：${words}`,
     records: (records, schema) => `“${schema}”有 ${n(records)} 条记录`,

@@ -224,10 +224,8 @@ impl Running {
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         if let Some(filling) = self.filling.take() {
             let filled = filling.filled().await?;
-            let mut spent = came.run.cost.spent.clone();
-            spent.merge(&filled.spent);
             let text = filled.object().or_else(|| filled.refusal()).unwrap_or_default();
-            return Ok(Finished::paid(text.to_owned(), "stop", &spent));
+            return Ok(Finished::paid(text.to_owned(), "stop", &came.run.cost.spent));
         }
         let ((text, places), end) = self.ends.shown(shown(answer));
         // The list of sources is a part of the text, which ends before a stop sequence.
