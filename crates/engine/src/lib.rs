@@ -36,6 +36,7 @@ mod error;
 mod files;
 mod globs;
 mod graph;
+mod in_use;
 pub mod keys;
 mod limits;
 mod local_error;
