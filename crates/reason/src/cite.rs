@@ -61,6 +61,7 @@ pub async fn cite(
             best: None,
             check,
             replaced_by: None,
+            corrected: false,
         };
         let twin =
             |other: &Citation| other.chunk == citation.chunk && other.quote == citation.quote;

@@ -82,6 +82,7 @@ pub(super) async fn cited(
             best: None,
             check: if quote.is_some() { Check::Verified } else { Check::NotFound },
             replaced_by: None,
+            corrected: false,
         });
     }
     pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;

@@ -151,6 +151,8 @@ export const en = {
     fewer: "Show fewer",
     hidden: (count: number) => `and ${n(count)} more below`,
     checks: { verified: "word for word", not_found: "not found in the source", described: "described, not quoted" } satisfies Record<Schemas["Check"], string>,
+    corrected: "corrected",
+    correctedWhy: "Words of this passage were corrected after it was read from its file.",
     replacedBy: (name: string, mark: string) => `replaced by ${name}${mark === "" ? "" : ` (${mark})`}`,
     version: (version: string) => `version ${version}`,
     citation: (number: number, title: string, check: string) => `Citation ${n(number)}: ${title}, ${check}`,

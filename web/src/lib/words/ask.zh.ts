@@ -194,6 +194,8 @@ export const zh: typeof en = {
     fewer: "收起",
     hidden: (count) => `另有 ${n(count)} 条见下方`,
     checks: { verified: "与原文一致", not_found: "原文中未找到", described: "转述，非原文" },
+    corrected: "已更正",
+    correctedWhy: "此文本块从文件读出后，其中的文字经过更正。",
     replacedBy: (name, mark) => `已被 ${name} 取代${mark === "" ? "" : `（${mark}）`}`,
     version: (version) => `版本 ${version}`,
     citation: (number, title, check) => `引用 ${n(number)}：${title}，${check}`,
