@@ -33,7 +33,7 @@ impl FormHash {
     pub(super) fn take(&mut self, bytes: &[u8]) {
         if self.state == State::Arriving {
             self.reader.take(bytes);
-            if let Err(BadForm(_)) = self.read() {
+            if self.read().is_err() {
                 self.state = State::Broken;
             }
         }
