@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use pikerag_knowledge::{Chunk, ChunkKind};
 use pikerag_language::{estimate_tokens, query_terms, sentences, terms};
+use pikerag_reason::{Coverage, SentenceTerms};
 
 /// The mark of omitted text in a prompt.
 const GAP: &str = "…";
-/// The value of a term of the question that is not in the sentence itself: it is in the passage's title, or in the
-/// sentence before.
-const TITLE: f32 = 0.6;
-const BEFORE: f32 = 0.3;
 /// The bonus of the first sentence, which names the subject; the second has half of it, the third a third.
 const FIRST: f32 = 0.3;
 /// The bonus of a sentence that names another passage of the round: such sentences connect facts.
@@ -35,9 +33,7 @@ struct Rated {
 
 /// Questions, with the weights of their terms among the passages of a round.
 pub(super) struct Chooser {
-    /// Each term once, in the order of the questions.
-    weights: Vec<(String, f32)>,
-    all: f32,
+    coverage: Coverage,
     /// The terms of each passage's title.
     titles: Vec<HashSet<String>>,
 }
@@ -54,6 +50,7 @@ impl Chooser {
                 *counts.entry(term).or_default() += 1;
             }
         }
+        // Each term once, in the order of the questions.
         let mut weights: Vec<(String, f32)> = Vec::new();
         for term in questions.into_iter().flat_map(query_terms) {
             if weights.iter().all(|(held, _)| *held != term) {
@@ -61,8 +58,7 @@ impl Chooser {
                 weights.push((term, 1.0 / (1.0 + COMMON * count as f32)));
             }
         }
-        let all = weights.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::EPSILON);
-        Self { weights, all, titles }
+        Self { coverage: Coverage::new(weights), titles }
     }
 
     /// The best sentences within `tokens`, the best one whatever its length. All of a passage that fits, of a table,
@@ -90,7 +86,7 @@ impl Chooser {
 
     /// The sentences in order, without headings, because the title has them.
     fn rated(&self, chunk: &Chunk, parts: &[Range<usize>]) -> Vec<Rated> {
-        let title: HashSet<String> = terms(&chunk.full_title()).into_iter().collect();
+        let title: Rc<HashSet<String>> = Rc::new(terms(&chunk.full_title()).into_iter().collect());
         let mut before: HashSet<String> = HashSet::new();
         let mut rated = Vec::new();
         for (place, part) in parts.iter().enumerate() {
@@ -99,17 +95,14 @@ impl Chooser {
                 continue;
             }
             let own: HashSet<String> = terms(text).into_iter().collect();
-            let mut fit = 0.0;
-            for (term, weight) in &self.weights {
-                fit += weight
-                    * match term {
-                        term if own.contains(term) => 1.0,
-                        term if title.contains(term) => TITLE,
-                        term if before.contains(term) => BEFORE,
-                        _ => 0.0,
-                    };
-            }
-            fit /= self.all;
+            let held = SentenceTerms {
+                own,
+                above: Rc::clone(&title),
+                before: std::mem::take(&mut before),
+                ..SentenceTerms::default()
+            };
+            let fit = self.coverage.of(&held);
+            let own = held.own;
             let names_other = self.titles.iter().any(|other| {
                 !other.is_empty() && other.is_subset(&own) && !other.is_subset(&title)
             });
