@@ -2,7 +2,7 @@
 //! reports their facts, what is missing, and the answer. A search for what is missing gives the passages of
 //! the next round.
 
-mod excerpt;
+pub mod excerpt;
 mod findings;
 mod lookup;
 mod params;
