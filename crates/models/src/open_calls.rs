@@ -113,6 +113,11 @@ impl OpenCalls {
         self.drafts.subscribe()
     }
 
+    /// Whether a receiver of drafts exists.
+    pub fn is_watched(&self) -> bool {
+        0 < self.drafts.receiver_count()
+    }
+
     /// The answer that a model writes now, or its reasons, unchecked: of the oldest call that has one. After its
     /// call it stays until another call begins.
     pub fn draft(&self) -> Option<DraftText> {
@@ -136,8 +141,7 @@ impl OpenCalls {
     }
 
     fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
-        let is_watched = 0 < self.drafts.receiver_count();
-        let fields = request.origin.draft.filter(|_| is_watched);
+        let fields = request.origin.draft.filter(|_| self.is_watched());
         let draft = fields.map(|fields| Arc::new(Draft::new(fields, Arc::clone(&self.drafts))));
         let call = Begun {
             role: request.role,
