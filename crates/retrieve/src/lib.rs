@@ -5,6 +5,7 @@ mod atoms;
 mod auto;
 mod chunks;
 mod entities;
+mod everyday;
 mod finder;
 mod hops;
 mod layers;
