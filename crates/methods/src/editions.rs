@@ -6,6 +6,7 @@
 
 mod edition;
 mod kinds;
+mod listing;
 mod marks;
 mod order;
 mod reading;
@@ -24,6 +25,7 @@ use pikerag_reason::{Claim, Reading};
 
 use self::edition::{Edition, name_key, without_marks, words_of};
 use self::kinds::{Kind, kind_of};
+pub use self::listing::{ReplacedDocument, replaced_documents};
 use self::marks::{dates, in_plain_form, versions, written};
 use self::order::order;
 pub use self::reading::ReadEditions;
