@@ -75,7 +75,7 @@ pub mod parts {
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
     pub use pikerag_methods::{
-        FillSchema, Filled, NotFilled, SolveError, Speaker, Turn, UnusableSchema,
+        FillSchema, Filled, NotFilled, ReplacedDocument, SolveError, Speaker, Turn, UnusableSchema,
     };
     pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};

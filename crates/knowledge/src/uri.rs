@@ -2,6 +2,8 @@
 //! `#`.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::path::Path;
 
 /// The URI of the document that is the whole file `path`, and the prefix of those inside it. A `#`
 /// in the path is written `%23`, so that the first `#` of a URI ends the file's part.
@@ -31,6 +33,24 @@ pub fn file_path(uri: &str) -> String {
     file_part(uri).replace("%23", "#").replace("%2523", "%23").replace("%2525", "%25")
 }
 
+/// A path as part of a `file:` URI (RFC 3986): all bytes but letters, digits, `/` and `-._~` are
+/// percent-encoded.
+pub fn percent_encoded(path: &Path) -> String {
+    let mut encoded = String::new();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(*byte));
+            }
+            byte => {
+                // Writing to a string never fails.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -54,5 +74,15 @@ mod tests {
         assert_eq!(document_uri("a/b.md", ""), "a/b.md");
         assert_eq!(document_uri("100%.jsonl", "7"), "100%.jsonl#7");
         assert_eq!(document_uri("r.jsonl#x.md", ""), "r.jsonl%23x.md");
+    }
+    #[test]
+    fn other_bytes_of_a_path_are_percent_encoded() {
+        for (path, encoded) in [
+            ("/srv/a-b_c.d~1", "/srv/a-b_c.d~1"),
+            ("/a b/50%#1?x=2", "/a%20b/50%25%231%3Fx%3D2"),
+            ("/报告", "/%E6%8A%A5%E5%91%8A"),
+        ] {
+            assert_eq!(percent_encoded(Path::new(path)), encoded);
+        }
     }
 }

@@ -69,6 +69,16 @@ pub(crate) enum Drafts {
     LeftOut,
 }
 
+impl Drafts {
+    /// Receives the drafts if they are sent. Without a receiver, models are not asked for replies piece by piece.
+    fn receiver(self, calls: &OpenCalls) -> Option<watch::Receiver<u64>> {
+        match self {
+            Self::Sent => Some(calls.drafts()),
+            Self::LeftOut => None,
+        }
+    }
+}
+
 /// The run to begin.
 pub(crate) enum Wanted {
     Ask(AskRequest),
@@ -134,7 +144,7 @@ impl Underway {
             let calls = Arc::new(OpenCalls::default());
             // Before the run begins, so that no change is missed.
             let changes = calls.changes();
-            let drafts = (drafts == Drafts::Sent).then(|| calls.drafts());
+            let drafts = drafts.receiver(&calls);
             let open_calls = Some(Arc::clone(&calls));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, open_calls, ..ask };
             let run = async {
@@ -350,15 +360,16 @@ mod tests {
         assert_eq!(shown, wanted);
     }
 
+    /// `serve` tests the drafts themselves with a model server.
     #[tokio::test]
     async fn without_a_receiver_no_draft_is_sent() {
-        let (sender, mut happened) = unbounded_channel();
-        let calls = OpenCalls::default();
-        tokio::select! {
-            biased;
-            never = send_drafts(&calls, None, &sender) => match never {},
-            () = std::future::ready(()) => {}
+        let (sender, _happened) = unbounded_channel();
+        for drafts in [Drafts::LeftOut, Drafts::Sent] {
+            let calls = OpenCalls::default();
+            let received = drafts.receiver(&calls);
+            let mut sending = Box::pin(send_drafts(&calls, received, &sender));
+            assert!(futures::poll!(&mut sending).is_pending());
+            assert_eq!(calls.is_watched(), drafts == Drafts::Sent, "{drafts:?}");
         }
-        assert!(happened.try_recv().is_err());
     }
 }

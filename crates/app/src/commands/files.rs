@@ -1,6 +1,7 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
-use pikerag_engine::narrate::{Language, Words, joined};
+use pikerag_engine::narrate::{InWords, Language, Words, joined};
+use pikerag_engine::parts::ReplacedDocument;
 use pikerag_engine::{OmittedFiles, OnDisk, Session, UnclearFiles};
 
 use crate::output::{Output, say, say_json};
@@ -121,6 +122,21 @@ pub(super) fn show_same(same: &[Vec<String>], output: Output) {
         output.say(
             format!("  … and {more} more (--json lists all)"),
             format!("  ……另有 {more} 组（--json 列出全部）"),
+        );
+    }
+}
+
+/// Lists documents that a newer version in the base replaces.
+pub(super) fn show_replaced(replaced: &[ReplacedDocument], output: Output) {
+    for ReplacedDocument { uri, by } in replaced.iter().take(LISTED) {
+        let (name, by) = (one_line(uri), by.words());
+        let (english, chinese) = (one_line(&by.english), one_line(&by.chinese));
+        output.say(format!("  {name}: {english}"), format!("  {name}：{chinese}"));
+    }
+    if let Some(more @ 1..) = replaced.len().checked_sub(LISTED) {
+        output.say(
+            format!("  … and {more} more replaced documents (--json lists all)"),
+            format!("  ……另有 {more} 个已被取代的文档（--json 列出全部）"),
         );
     }
 }
