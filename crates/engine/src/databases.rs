@@ -58,7 +58,8 @@ impl Databases {
     fn take(&mut self, snapshot: Snapshot) {
         self.tables.extend_from_slice(snapshot.names());
         let left_out = snapshot.left_out().iter();
-        self.left_out.extend(left_out.map(|(name, fault)| (name.clone(), fault.clone().into())));
+        self.left_out
+            .extend(left_out.map(|(name, fault)| (name.clone(), FileError::from(fault.clone()))));
         self.snapshots.push(snapshot);
     }
 

@@ -44,8 +44,11 @@ pub(crate) fn document(
     let header = layout.header();
     let size: usize = rows.iter().flatten().map(|cell| cell.len() + 1).sum();
     writer.most = size.saturating_mul(GROWTH).saturating_add(1 << 20);
-    for block in blocks(&rows, layout.key) {
-        writer.table(&header, block, layout.key);
+    // A table without columns that can be read has no rows either.
+    if !header.is_empty() {
+        for block in blocks(&rows, layout.key) {
+            writer.table(&header, block, layout.key);
+        }
     }
     let mut metadata = BTreeMap::from([
         ("database".to_owned(), target.identity.clone()),

@@ -201,8 +201,7 @@ fn check_keys(layout: &Layout, rows: &[Cells]) -> Result<(), DatabaseFault> {
         return Ok(());
     }
     let mut seen: HashSet<&[String]> = HashSet::with_capacity(rows.len());
-    let is_new = |row: &Cells| seen.insert(row.get(..layout.key).unwrap_or_default());
-    if rows.iter().all(is_new) {
+    if rows.iter().all(|row| seen.insert(row.get(..layout.key).unwrap_or_default())) {
         return Ok(());
     }
     let mut columns = layout.header();
