@@ -108,8 +108,11 @@ async fn changed(
     let mut kept: Vec<Cells> = Vec::new();
     // The keys of rows to read, as the server wrote them.
     let mut keys: Vec<Vec<String>> = Vec::new();
+    // A key that the settings name may be empty; such a row cannot be found by its key.
+    let mut has_empty_key = false;
     let select = layout.select_marks(&marks, budget.asked());
     let take = |texts: Vec<Option<String>>| -> Result<(), DatabaseFault> {
+        has_empty_key |= texts.iter().take(layout.key).any(Option::is_none);
         let key: Vec<String> =
             texts.iter().take(layout.key).map(|text| text.clone().unwrap_or_default()).collect();
         let row = cells(marks.iter().copied(), texts);
@@ -127,9 +130,10 @@ async fn changed(
         Ok(())
     };
     connected.each(&select, &[], take).await?;
-    if kept.len() < keys.len() {
+    if has_empty_key || kept.len() < keys.len() {
         return whole(connected, layout, limits).await;
     }
+    let expected = kept.len() + keys.len();
     let mut rows = Rows { rows: kept, binary: vec![0; layout.binary.len()] };
     let statement = layout.select_by_key();
     // These rows were counted already.
@@ -141,6 +145,10 @@ async fn changed(
             .collect();
         let take = |texts| rows.take(layout, texts, &mut budget);
         connected.each(&statement, &lists, take).await?;
+    }
+    // A type whose text is not read back as the same value.
+    if rows.rows.len() != expected {
+        return whole(connected, layout, limits).await;
     }
     Ok(rows)
 }
