@@ -48,7 +48,9 @@ impl Layout {
         let order: Vec<usize> = key.iter().copied().chain(others).collect();
         let columns: Vec<Column> =
             order.iter().filter_map(|place| read.get(*place)).map(|it| (*it).clone()).collect();
-        let changed = choice.changed.as_ref().filter(|_| !key.is_empty());
+        // Rows are found by the text of their key, which for an array is not that of the value.
+        let is_usable = !key.is_empty() && !columns.iter().take(key.len()).any(|it| it.is_array);
+        let changed = choice.changed.as_ref().filter(|_| is_usable);
         let changed =
             changed.and_then(|name| columns.iter().position(|column| column.name == *name));
         Self {
@@ -188,6 +190,7 @@ mod tests {
         let of_settings = layout(&[], &["name", "id"], Some("none"));
         assert_eq!(of_settings.header(), ["name", "id", "updated", "tags"]);
         assert_eq!((of_settings.key, of_settings.changed), (2, None));
+        assert_eq!(layout(&["tags"], &[], Some("updated")).changed, None);
         // Without a key, changes are found by whole rows.
         for layout in [layout(&[], &[], Some("updated")), layout(&["photo"], &["gone"], None)] {
             assert_eq!((layout.key, layout.changed), (0, None));
