@@ -30,6 +30,7 @@ mod change_error;
 mod chart;
 mod corrected;
 mod costs;
+mod databases;
 mod descriptors;
 mod engine;
 mod error;
@@ -67,7 +68,8 @@ pub mod parts {
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
     pub use pikerag_indexing::estimate::Estimate;
     pub use pikerag_indexing::{
-        FileError, Learned, MissingPart, Outcome, Repeat, Report as IndexReport, mark_in_words,
+        DatabaseFault, FileError, Learned, MissingPart, Outcome, Repeat, Report as IndexReport,
+        mark_in_words,
     };
     pub use pikerag_knowledge::Spent;
     pub use pikerag_methods::pike::Classifier;
@@ -84,6 +86,7 @@ pub mod parts {
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };
     pub use pikerag_retrieve::{RetrieveError, Search, SimilarityBy};
+    pub use pikerag_sources::DatabaseUrl;
     pub use pikerag_store::{
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
         StoreLimits,

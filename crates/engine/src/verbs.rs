@@ -158,6 +158,7 @@ mod tests {
             session,
             &EstimateRequest {
                 paths,
+                databases: Vec::new(),
                 with,
                 without,
                 chunking,
@@ -169,6 +170,7 @@ mod tests {
             session,
             &IndexRequest {
                 paths: Vec::new(),
+                databases: Vec::new(),
                 prune: false,
                 retry_refused: false,
                 with: Vec::new(),

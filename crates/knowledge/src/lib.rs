@@ -52,6 +52,7 @@ pub use distilled::{
 };
 pub use document::{
     Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
+    named_row,
 };
 pub use error_chain::error_chain;
 pub use facts::{

@@ -51,6 +51,55 @@ pub fn percent_encoded(path: &Path) -> String {
     encoded
 }
 
+/// The beginning of the names of tables in databases: `postgres://host/database/schema.table`.
+pub const RELATION: &str = "postgres://";
+
+/// Whether a name or URI is that of a table in a database, not of a file.
+pub fn is_relation(name: &str) -> bool {
+    name.starts_with(RELATION)
+}
+
+/// The last part of a name, without the ending of a file or the schema of a table.
+pub fn stem(name: &str) -> &str {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    match last.rsplit_once('.') {
+        Some((_, table)) if is_relation(name) && !table.is_empty() => table,
+        Some((stem, _)) if !is_relation(name) && !stem.is_empty() => stem,
+        _ => last,
+    }
+}
+
+/// The URI of a row: that of its table, with the values of its key: `…/public.staff?id=7`.
+pub fn row_uri<'a>(table: &str, key: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut uri = table.to_owned();
+    for (place, (name, value)) in key.enumerate() {
+        uri.push(if place == 0 { '?' } else { '&' });
+        escape(name, &mut uri);
+        uri.push('=');
+        escape(value, &mut uri);
+    }
+    uri
+}
+
+/// Escapes the characters that end or separate the parts of a query. Letters of all scripts stay
+/// readable.
+fn escape(text: &str, uri: &mut String) {
+    for c in text.chars() {
+        if !c.is_whitespace() && !c.is_control() && !"%&=#?+\"<>".contains(c) {
+            uri.push(c);
+            continue;
+        }
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            uri.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                uri.extend(
+                    char::from_digit(digit.into(), 16).map(|digit| digit.to_ascii_uppercase()),
+                );
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -75,6 +124,7 @@ mod tests {
         assert_eq!(document_uri("100%.jsonl", "7"), "100%.jsonl#7");
         assert_eq!(document_uri("r.jsonl#x.md", ""), "r.jsonl%23x.md");
     }
+
     #[test]
     fn other_bytes_of_a_path_are_percent_encoded() {
         for (path, encoded) in [
@@ -84,5 +134,23 @@ mod tests {
         ] {
             assert_eq!(percent_encoded(Path::new(path)), encoded);
         }
+    }
+
+    #[test]
+    fn tables_are_named_without_their_schema_and_files_without_their_ending() {
+        let stems = ["a/b.c.csv", "a/.md", "readme", "postgres://h/db/public.staff"].map(stem);
+        assert_eq!(stems, ["b.c", ".md", "readme", "staff"]);
+        assert!(is_relation("postgres://h/db/public.staff") && !is_relation("postgres.md"));
+    }
+
+    #[test]
+    fn rows_are_addressed_by_their_key() {
+        let uri =
+            |key: &[(&str, &str)]| row_uri("postgres://h/db/public.staff", key.iter().copied());
+        assert_eq!(uri(&[("id", "7")]), "postgres://h/db/public.staff?id=7");
+        assert_eq!(
+            uri(&[("部门", "研发"), ("a b", "1&2=3%")]),
+            "postgres://h/db/public.staff?部门=研发&a%20b=1%262%3D3%25"
+        );
     }
 }

@@ -471,7 +471,7 @@ mod tests {
         let cells = |line: &str| line.split(" | ").map(str::to_owned).collect::<Vec<_>>();
         let rows = text.split('\n').skip(1).map(cells).collect();
         let header = vec!["Pump".to_owned(), "Overhaul".to_owned()];
-        let table = Some(pikerag_knowledge::Table { header, rows, lines });
+        let table = Some(pikerag_knowledge::Table { header, rows, lines, key: 0 });
         let kind = pikerag_knowledge::ChunkKind::Table;
         let context = Context::of(1, [Chunk { table, kind, ..chunk(1, "Register", text) }]);
         let question = Question::new("q", "When was the overhaul of P-105?");

@@ -1,5 +1,6 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
+use pikerag_engine::knowledge::uri::is_relation;
 use pikerag_engine::narrate::{InWords, Language, Words, joined};
 use pikerag_engine::parts::ReplacedDocument;
 use pikerag_engine::{OmittedFiles, OnDisk, Session, UnclearFiles};
@@ -40,11 +41,20 @@ pub(crate) async fn files(session: &Session, output: Output) -> anyhow::Result<u
     Ok(0)
 }
 
-/// Lists files of the base that no longer exist on disk.
+/// Says where a file of the base, or a table, is missing.
+pub(super) fn missing(path: &str) -> Words {
+    match is_relation(path) {
+        true => Words::new("missing in its database", "数据库中已不存在"),
+        false => Words::new("missing on disk", "磁盘上已不存在"),
+    }
+}
+
+/// Lists files of the base that no longer exist on disk, and tables that are gone.
 pub(super) fn show_gone(gone: &[String], output: Output) {
     for path in gone.iter().take(LISTED) {
+        let Words { english, chinese } = missing(path);
         let path = one_line(path);
-        output.note(format!("missing on disk: {path}"), format!("磁盘上已不存在：{path}"));
+        output.note(format!("{english}: {path}"), format!("{chinese}：{path}"));
     }
     if let Some(more) = gone.len().checked_sub(LISTED) {
         show_more(more, output, |more| {

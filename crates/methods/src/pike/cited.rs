@@ -72,7 +72,7 @@ pub(super) async fn cited(
         citations.push(Citation {
             number: citations.len() + 1,
             chunk: id,
-            uri: chunk.uri.clone(),
+            uri: chunk.address_of(span),
             title: chunk.full_title(),
             page: chunk.page,
             span,

@@ -163,6 +163,7 @@ async fn refused(
     };
     let request = EstimateRequest {
         paths,
+        databases: Vec::new(),
         with: Vec::new(),
         without: Vec::new(),
         chunking: None,
@@ -220,6 +221,7 @@ impl Attempt<'_> {
         };
         let request = IndexRequest {
             paths,
+            databases: Vec::new(),
             prune: record.kind == JobKind::Watch,
             retry_refused: record.retry_refused,
             with: Vec::new(),

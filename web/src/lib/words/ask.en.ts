@@ -175,6 +175,7 @@ export const en = {
       "clock-leap": "The clock is far ahead of the last run: no run was deleted for its age. Check the clock.",
       "no-model": "An endpoint is set, but no model: set OPENAI_MODEL, or model under [chat].",
       "no-atomizer": "No model writes atomic questions here: sentences are used instead.",
+      "password-typed": "The password of a database was on the command line.",
       unanswerable: "The data set marks questions as unanswerable; they are left out.",
       "no-evidence": "Questions without gold evidence are left out.",
       "evidence-not-indexed": "The base does not contain the gold evidence of some questions; they count as not found.",

@@ -218,6 +218,7 @@ export const zh: typeof en = {
       "clock-leap": "系统时钟比上一次运行超前太多：没有运行因过期而被删除。请检查时钟。",
       "no-model": "已设置模型端点，但没有设置模型：请设置 OPENAI_MODEL 或 [chat] 中的 model。",
       "no-atomizer": "没有模型撰写原子问题，以句子代替。",
+      "password-typed": "数据库的密码写在了命令行中。",
       unanswerable: "按数据集的说明，略过没有答案的问题。",
       "no-evidence": "略过没有标准证据的问题。",
       "evidence-not-indexed": "知识库中没有部分问题的标准证据，算作未找到。",
