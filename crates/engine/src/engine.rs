@@ -1,6 +1,7 @@
 //! Holds the shared state of a process: settings, connections and models behind endpoints, local
 //! weights, open bases.
 
+mod holding;
 mod session;
 
 use std::collections::HashMap;
@@ -20,6 +21,7 @@ use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
 use crate::error::{EngineError, Result};
+use crate::in_use::InUse;
 use crate::local_models::LocalServers;
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
@@ -55,6 +57,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         local_servers: LocalServers::default(),
         bases: Mutex::default(),
         users: Mutex::default(),
+        held: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
         cancel: CancellationToken::new(),
@@ -129,6 +132,8 @@ pub(crate) struct Process {
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
     /// Counts the sessions over each folder: each of them and their clones holds a reference.
     users: Mutex<HashMap<PathBuf, Weak<()>>>,
+    /// The bases that requests hold, by folder; see [`Engine::hold`].
+    held: Mutex<HashMap<PathBuf, Weak<InUse>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,
     cancel: CancellationToken,

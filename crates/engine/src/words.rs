@@ -3,10 +3,12 @@
 mod causes;
 mod change;
 mod check;
+mod database;
 mod errors;
 mod local;
 mod notices;
 mod omitted;
+mod presence;
 #[cfg(test)]
 mod tests;
 

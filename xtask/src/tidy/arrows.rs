@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("typing", &["knowledge", "language"]),
     ("tables", &["knowledge", "language", "typing"]),
     ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "typing"]),
+    ("sources", &["knowledge", "parse", "indexing"]),
     (
         "methods",
         &[
@@ -70,6 +71,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "typing",
     "tables",
     "indexing",
+    "sources",
     "methods",
     "baselines",
     "eval",
@@ -80,9 +82,10 @@ const ALL_BUT_INTERFACES: &[&str] = &[
 const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 
 /// Third-party crates that only some of ours may depend on.
-const RESERVED: [(&str, &[&str]); 8] = [
+const RESERVED: [(&str, &[&str]); 9] = [
     ("reqwest", &["models", "app"]), // Only `models` sends HTTP requests, and `app` sends traces.
     ("rusqlite", &["store", "parse"]), // Only `store` stores data with SQL; `parse` reads databases.
+    ("tokio-postgres", &["sources"]),  // Only `sources` reads databases of others.
     ("tantivy", &["store"]),           // Only `store` keeps indexes.
     ("clap", &["app"]),                // Only the command line has flags.
     ("indicatif", &["app"]),           // Only the command line draws on a terminal.

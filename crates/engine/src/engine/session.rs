@@ -33,6 +33,7 @@ pub(crate) use self::searching::SearchLedger;
 use super::{Engine, Shared, blocking};
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
+use crate::in_use::InUse;
 use crate::local_models::LocalServer;
 use crate::notice::Notice;
 use crate::paces::PaceFile;
@@ -56,6 +57,8 @@ pub struct Session {
     open_calls: Option<Arc<OpenCalls>>,
     /// Counted by [`Engine::sessions_over`].
     _user: Arc<()>,
+    /// See [`Engine::hold`].
+    _used: Option<Arc<InUse>>,
 }
 
 /// The method if the caller names none.
@@ -71,6 +74,7 @@ impl Session {
             payer: None,
             is_background: false,
             open_calls: None,
+            _used: None,
         }
     }
 
