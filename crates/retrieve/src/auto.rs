@@ -110,13 +110,13 @@ pub(crate) async fn auto(
     of_lists: (HopParams, LayerParams),
 ) -> Result<Vec<Hit>, RetrieveError> {
     let depth = k.max(DEPTH);
-    let known = finder.memory.and_then(|memory| memory.lists(query, (weights, of_lists)));
-    let lists = match known {
+    let what = format!("auto {weights:?} {of_lists:?} {query}");
+    let lists = match finder.memory.and_then(|memory| memory.lookup::<Lists>(&what)) {
         Some(lists) => lists,
         None => {
             let lists = Arc::new(look_up(finder, query, weights, of_lists).await?);
             if let Some(memory) = finder.memory {
-                memory.add_lists(query, (weights, of_lists), &lists);
+                memory.add_lookup(what, &lists);
             }
             lists
         }
@@ -141,11 +141,8 @@ pub(crate) async fn auto(
     Ok(fused)
 }
 
-/// All weights of a look-up.
-pub(crate) type Weights = (AutoParams, (HopParams, LayerParams));
-
 /// The lists of one query, however many hits are wanted.
-pub(crate) struct Lists {
+struct Lists {
     asked: Arc<Asked>,
     /// How far links can be trusted, from 0 to 1.
     trust: f32,

@@ -1,6 +1,9 @@
 //! Keeps what searches look up again and again. From one question to the next: the names in chunks,
 //! and how title-like the titles of a base are. Within a question: its last look-ups.
 
+mod stored;
+
+use std::any::Any;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 use pikerag_knowledge::{ChunkId, ChunkList, NameKey};
 
-use crate::auto::{Lists, Weights};
-use crate::names::StoredNames;
+pub(crate) use self::stored::{NamedTitle, StoredNames};
 
 /// About the most bytes that the names of chunks take, over all bases, and the same of the chunks
 /// that mention names.
@@ -17,41 +19,45 @@ const MOST_BYTES: usize = 12 << 20;
 /// The most states of bases whose titles are kept.
 const MOST_STATES: usize = 64;
 /// The most look-ups of one question that are kept.
-const MOST_LISTS: usize = 4;
+const MOST_LOOKUPS: usize = 4;
 
 /// What one question has looked up so far, and what earlier ones found out. It belongs to one state
 /// of a base, and to one embedder.
 #[derive(Default)]
 pub struct Memory {
     known: Option<KnownState>,
-    /// By the text that was looked up and the weights, the latest last.
-    lists: Mutex<Vec<(String, Weights, Arc<Lists>)>>,
+    /// By what was looked up, the latest last.
+    lookups: Mutex<Vec<(String, Arc<dyn Any + Send + Sync>)>>,
 }
 
 impl Memory {
     /// A memory of a question; `known` is what earlier ones found out, none if this one sees only a
     /// part of the base.
     pub fn new(known: Option<KnownState>) -> Self {
-        Self { known, lists: Mutex::default() }
+        Self { known, lookups: Mutex::default() }
     }
 
     pub(crate) fn known(&self) -> Option<&KnownState> {
         self.known.as_ref()
     }
 
-    /// The lists of this text by these weights, if they were looked up.
-    pub(crate) fn lists(&self, text: &str, weights: Weights) -> Option<Arc<Lists>> {
-        let held = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut held = held.iter();
-        held.find(|(known, by, _)| known == text && *by == weights).map(|(_, _, lists)| Arc::clone(lists))
+    /// The result of a look-up, if it is kept. `what` names the look-up with all its parameters.
+    pub(crate) fn lookup<T: Any + Send + Sync>(&self, what: &str) -> Option<Arc<T>> {
+        let held = self.held();
+        let (_, result) = held.iter().find(|(known, _)| known == what)?;
+        Arc::clone(result).downcast().ok()
     }
 
-    pub(crate) fn add_lists(&self, text: &str, weights: Weights, lists: &Arc<Lists>) {
-        let mut held = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.len() == MOST_LISTS {
+    pub(crate) fn add_lookup<T: Any + Send + Sync>(&self, what: String, result: &Arc<T>) {
+        let mut held = self.held();
+        if held.len() == MOST_LOOKUPS {
             held.remove(0);
         }
-        held.push((text.to_owned(), weights, Arc::clone(lists)));
+        held.push((what, Arc::clone(result) as Arc<dyn Any + Send + Sync>));
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<(String, Arc<dyn Any + Send + Sync>)>> {
+        self.lookups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -202,6 +208,17 @@ mod tests {
         state.add_mentions(&keys[1..], 9, std::slice::from_ref(&list));
         assert_eq!(state.mentions(&keys, 9), [None, Some(list)]);
         assert_eq!(state.mentions(&keys, 8), [None, None]);
+    }
+
+    #[test]
+    fn a_question_keeps_its_last_look_ups() {
+        let memory = Memory::default();
+        for n in 0..=MOST_LOOKUPS {
+            memory.add_lookup(n.to_string(), &Arc::new(n));
+        }
+        assert_eq!(memory.lookup::<usize>("0"), None);
+        assert_eq!(memory.lookup::<usize>("1").as_deref(), Some(&1));
+        assert_eq!(memory.lookup::<String>("1"), None);
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use pikerag_knowledge::{Bearer, ChunkId, ChunkList, ChunksOf, LinkKind, NameKey};
+use pikerag_knowledge::{ChunkId, ChunkList, ChunksOf, LinkKind, NameKey};
 use pikerag_language::names::{Name, names_in, title_names};
 use pikerag_language::terms;
 
 use crate::finder::{Finder, RetrieveError};
+use crate::known::StoredNames;
 use crate::rarity::Rarity;
-use crate::titles::{MOST_BEARERS, NamedTitle, key, titles_in, weighed};
+use crate::titles::{MOST_BEARERS, key, titles_in, weighed};
 
 /// The names in a chunk and the chunks that name it, for one question, unweighed.
 #[derive(Default)]
@@ -22,34 +23,6 @@ pub(crate) struct Names {
     pub(crate) by_title: Vec<(f32, Arc<ChunkList>)>,
     /// The chunks that mention each of its names that the question does not hold already.
     pub(crate) shared: Vec<Arc<ChunkList>>,
-}
-
-/// The names in a chunk: the same for every question that sees one state of a base.
-#[derive(Default)]
-pub(crate) struct StoredNames {
-    /// The titles that its text names.
-    titles: Vec<NamedTitle>,
-    /// The bearers of each name that it links to explicitly.
-    pub(crate) links: Vec<Vec<Bearer>>,
-    /// Its title, in full or in part; how surely each part means it.
-    by_title: Vec<(f32, NameKey)>,
-    /// Its names.
-    names: Vec<(Name, NameKey)>,
-    /// The terms of its title and its text.
-    pub(crate) terms: HashSet<String>,
-}
-
-impl StoredNames {
-    /// About how many bytes they take.
-    pub(crate) fn bytes(&self) -> usize {
-        let text = |text: &String| size_of::<String>() + text.len();
-        let titles: usize = self.titles.iter().map(NamedTitle::bytes).sum();
-        let links: usize = self.links.iter().map(|all| size_of_val(all.as_slice())).sum();
-        let words: usize = self.names.iter().flat_map(|(name, _)| name).map(text).sum();
-        let names = size_of_val(self.names.as_slice()) + size_of_val(self.by_title.as_slice());
-        let terms: usize = self.terms.iter().map(text).sum();
-        size_of::<Self>() + titles + links + names + words + 2 * terms
-    }
 }
 
 /// Looks up the names in a chunk, and the chunks that name it; empty if the chunk is gone. Names

@@ -8,30 +8,12 @@ use pikerag_language::names::{Name, joined, longest};
 use pikerag_language::stem;
 
 use crate::finder::{Finder, RetrieveError};
+use crate::known::NamedTitle;
 use crate::rarity::Rarity;
 
 /// A title that more chunks share means none of them: a link to one of a thousand is weaker than 1 in
 /// 30, and the rows of one table can be a million.
 pub(crate) const MOST_BEARERS: usize = 1000;
-
-/// A title that occurs in a text, and what the base says of it.
-pub(crate) struct NamedTitle {
-    /// The stems of its words.
-    terms: Vec<String>,
-    /// Whether its words are terms of the full-text index: Chinese characters are not.
-    has_terms: bool,
-    /// The number of chunks that mention it.
-    mentions: usize,
-    bearers: Vec<Bearer>,
-}
-
-impl NamedTitle {
-    /// About how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let terms: usize = self.terms.iter().map(|term| size_of::<String>() + term.len()).sum();
-        size_of::<Self>() + terms + size_of_val(self.bearers.as_slice())
-    }
-}
 
 /// The chunks whose titles a text names, with how surely it names them: the title's weight times
 /// its rarity, shared out over all bearers of the title. Of overlapping titles the longest counts.
@@ -79,14 +61,15 @@ pub(crate) async fn titles_in(
     }
     let keys: Vec<NameKey> = matched.iter().map(|(key, _, _)| *key).collect();
     let mentions = finder.base.chunks_of(ChunksOf::Names(&keys), rarity.n_chunks()).await?;
-    let title = |((_, words, bearers), mentions): ((NameKey, &[String], Vec<Bearer>), ChunkList)| {
-        NamedTitle {
-            terms: words.iter().map(|word| stem(word)).collect(),
-            has_terms: words.iter().all(|word| word.is_ascii()),
-            mentions: mentions.count,
-            bearers,
-        }
-    };
+    let title =
+        |((_, words, bearers), mentions): ((NameKey, &[String], Vec<Bearer>), ChunkList)| {
+            NamedTitle {
+                terms: words.iter().map(|word| stem(word)).collect(),
+                has_terms: words.iter().all(|word| word.is_ascii()),
+                mentions: mentions.count,
+                bearers,
+            }
+        };
     Ok(matched.into_iter().zip(mentions).map(title).collect())
 }
 
@@ -96,8 +79,7 @@ pub(crate) async fn weighed(
     rarity: Rarity,
     titles: &[NamedTitle],
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
-    let terms: Vec<String> =
-        titles.iter().flat_map(|title| title.terms.iter().cloned()).collect();
+    let terms: Vec<String> = titles.iter().flat_map(|title| title.terms.iter().cloned()).collect();
     let counts = match terms.is_empty() {
         true => Vec::new(),
         false => finder.base.term_counts(&terms).await?,

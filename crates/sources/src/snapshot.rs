@@ -1,7 +1,6 @@
 //! Opens one state of a database with a read-only session, and reads its chosen tables.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use pikerag_indexing::{DatabaseFault, ReadFile};
 
@@ -10,25 +9,9 @@ use crate::choice::Choice;
 use crate::connect::Connected;
 use crate::document::{digest_of_table, document};
 use crate::layout::{Cells, Layout};
+use crate::limits::ReadLimits;
 use crate::rows::{digest, digest_of_rows, read};
 use crate::url::{DatabaseUrl, Target};
-
-/// Limits on the demands of a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadLimits {
-    /// The most rows of a table; a table with more is not read.
-    pub rows: u64,
-    /// The most MiB of text of a table; a table with more is not read.
-    pub mib: u64,
-    /// The longest time of one statement.
-    pub statement: Duration,
-}
-
-impl Default for ReadLimits {
-    fn default() -> Self {
-        Self { rows: 1_000_000, mib: 256, statement: Duration::from_mins(5) }
-    }
-}
 
 /// One state of a database: what is changed meanwhile is read by the next snapshot. Dropping it ends
 /// the session.

@@ -239,8 +239,7 @@ impl Session {
             engine: Some(Arc::new(pikerag_store::Tables)),
             catalogs: Arc::clone(&self.shared().process.catalogs),
         };
-        let ports = Ports { tables, ..Ports::new(seen, embedder, models) };
-        Ok((ports, notices))
+        Ok((Ports { tables, ..Ports::new(seen, embedder, models) }, notices))
     }
 
     /// The tools that indexing needs.
