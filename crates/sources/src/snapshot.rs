@@ -179,6 +179,8 @@ fn whole(table: blake3::Hash, rows: blake3::Hash) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
