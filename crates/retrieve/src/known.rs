@@ -69,7 +69,7 @@ pub struct Known {
     hasher: RandomState,
 }
 
-/// One state of a base, as all see it who see it whole: its name and its generation.
+/// One state of a base, as all see it who see it whole: an opening of the base and a generation.
 #[derive(Clone)]
 pub struct KnownState {
     known: Known,

@@ -23,7 +23,7 @@ impl Session {
         let known = match self.sees_all() && filter.is_empty() {
             true => {
                 let generation = seen.state().await?.generation;
-                let name = format!("{} {generation}", base.identity());
+                let name = format!("{} {generation}", base.opening());
                 Some(self.shared().process.known.of(&name))
             }
             false => None,
