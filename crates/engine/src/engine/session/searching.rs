@@ -30,6 +30,11 @@ impl Session {
         };
         Ok(Arc::new(Memory::new(known)))
     }
+
+    /// Drops what earlier questions found out, of all bases: it holds titles and words of texts.
+    pub(crate) fn forget_known(&self) {
+        self.shared().process.known.forget();
+    }
 }
 
 /// The ledger of a search. Another process may hold the writer's lock for any time, so replies are
