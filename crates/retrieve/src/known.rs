@@ -137,6 +137,9 @@ impl Default for Known {
 }
 
 impl Known {
+    /// About the most bytes that it takes.
+    pub const MOST_BYTES: usize = 2 * MOST_BYTES;
+
     /// What is known of a state. `name` must differ between all bases and all their generations;
     /// a question that sees only a part of a base has a state of its own, which nothing is known of.
     pub fn of(&self, name: &str) -> KnownState {
