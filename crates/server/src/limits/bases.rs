@@ -96,7 +96,7 @@ fn per_processor(name: Words, each: usize, place: &Place<'_>) -> Limit {
         .now(same(number(each * place.processors)))
 }
 
-/// Page caches, connections, the log of the database, deletions, and the end of the server.
+/// Page caches, kept names, connections, the log of the database, deletions, and the end of the server.
 pub(super) fn memory_and_log(place: &Place<'_>) -> Vec<Limit> {
     let store = EngineLimits::OURS.store;
     let (open, idle) = (number(store.idle.0), time(store.idle.1));
