@@ -43,3 +43,17 @@ impl EngineLimits {
         store: StoreLimits::OURS,
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else searches wait until a question ends, which may take minutes.
+    #[test]
+    fn questions_leave_threads_and_states_for_searches() {
+        let ours = EngineLimits::OURS;
+        for places in [ours.store.own_threads, ours.store.states] {
+            assert!(ours.runs < places, "{places}");
+        }
+    }
+}
