@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(one.inner.identity, other.inner.identity);
         assert_ne!(one.opening(), other.opening());
         let all = Filter::default();
-        let seen = one.clone().seen_through(&all, &all).await.unwrap();
+        let seen = one.seen_through(&all, &all).await.unwrap();
         assert_eq!(seen.opening(), one.opening());
     }
 
