@@ -263,7 +263,7 @@ def main():
         return serve(peer, docs, given.weights, int(port))
     if not given.program:
         arguments.error("--program is missing")
-    asked = given.questions.read_text(encoding="utf-8").split("\n")[:-1] if given.questions else []
+    asked = [line for line in given.questions.read_text(encoding="utf-8").split("\n") if line.strip()] if given.questions else []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         place = pathlib.Path(folder)
         docs = pathlib.Path(given.docs or place / "docs")

@@ -62,21 +62,25 @@ impl Memory {
 }
 
 /// What questions found out about states of bases. Clones share it. It forgets what was unused for
-/// the longest time when it takes more than about 24 MiB.
+/// the longest time when it takes more than about 24 MiB, and all when [`Known::forget`] is called.
 #[derive(Clone)]
 pub struct Known {
     held: Arc<Mutex<Held>>,
     hasher: RandomState,
 }
 
-/// One state of a base, as all see it who see it whole: its name and its generation.
+/// One state of a base, as all see it who see it whole: an opening of the base and a generation.
 #[derive(Clone)]
 pub struct KnownState {
     known: Known,
     state: u64,
+    /// [`Held::forgettings`] when the question began.
+    forgettings: u64,
 }
 
 struct Held {
+    /// How often all was forgotten.
+    forgettings: u64,
     /// By state and chunk.
     names: Bounded<(u64, ChunkId), StoredNames>,
     /// The chunks that mention a name, by state, name, and the longest list.
@@ -115,22 +119,40 @@ impl<K: Eq + Hash, V> Bounded<K, V> {
     }
 }
 
-impl Default for Known {
+impl Default for Held {
     fn default() -> Self {
-        let held = Held {
+        Self {
+            forgettings: 0,
             names: Bounded::new(),
             mentions: Bounded::new(),
             own_titles: LruCache::unbounded(),
-        };
-        Self { held: Arc::new(Mutex::new(held)), hasher: RandomState::new() }
+        }
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { held: Arc::default(), hasher: RandomState::new() }
     }
 }
 
 impl Known {
+    /// About the most bytes that it takes.
+    pub const MOST_BYTES: usize = 2 * MOST_BYTES;
+
     /// What is known of a state. `name` must differ between all bases and all their generations;
     /// a question that sees only a part of a base has a state of its own, which nothing is known of.
     pub fn of(&self, name: &str) -> KnownState {
-        KnownState { known: self.clone(), state: self.hasher.hash_one(name) }
+        let forgettings = self.held().forgettings;
+        KnownState { known: self.clone(), state: self.hasher.hash_one(name), forgettings }
+    }
+
+    /// Forgets all, because a text that must not stay in memory may be in it. Questions that began
+    /// before add nothing more.
+    pub fn forget(&self) {
+        let mut held = self.held();
+        let forgettings = held.forgettings + 1;
+        *held = Held { forgettings, ..Held::default() };
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -139,6 +161,12 @@ impl Known {
 }
 
 impl KnownState {
+    /// What is held, to add to it; `None` if all was forgotten since the question began.
+    fn current(&self) -> Option<MutexGuard<'_, Held>> {
+        let held = self.known.held();
+        (held.forgettings == self.forgettings).then_some(held)
+    }
+
     /// The names in a chunk, if they are known.
     pub(crate) fn names(&self, chunk: ChunkId) -> Option<Arc<StoredNames>> {
         self.known.held().names.get(&(self.state, chunk))
@@ -146,7 +174,9 @@ impl KnownState {
 
     pub(crate) fn add_names(&self, chunk: ChunkId, names: &Arc<StoredNames>) {
         let bytes = names.bytes();
-        self.known.held().names.put((self.state, chunk), bytes, names);
+        if let Some(mut held) = self.current() {
+            held.names.put((self.state, chunk), bytes, names);
+        }
     }
 
     /// The chunks that mention each name, as far as they are known, by name in order.
@@ -156,7 +186,7 @@ impl KnownState {
     }
 
     pub(crate) fn add_mentions(&self, keys: &[NameKey], most: usize, lists: &[Arc<ChunkList>]) {
-        let mut held = self.known.held();
+        let Some(mut held) = self.current() else { return };
         for (key, list) in keys.iter().zip(lists) {
             let bytes = size_of::<ChunkList>() + size_of_val(list.chunks.as_slice());
             held.mentions.put((self.state, *key, most), bytes, list);
@@ -169,7 +199,7 @@ impl KnownState {
     }
 
     pub(crate) fn add_own_titles(&self, own: f32) {
-        let mut held = self.known.held();
+        let Some(mut held) = self.current() else { return };
         held.own_titles.put(self.state, own);
         while MOST_STATES < held.own_titles.len() {
             held.own_titles.pop_lru();
@@ -198,6 +228,36 @@ mod tests {
         }
         assert!(one.names(ChunkId(1)).is_none() && other.names(ChunkId(0)).is_some());
         assert!(known.held().names.bytes <= MOST_BYTES);
+    }
+
+    #[test]
+    fn nothing_is_left_or_added_after_all_was_forgotten() {
+        let known = Known::default();
+        let earlier = known.of("a:1");
+        let (names, list) = (Arc::new(StoredNames::default()), Arc::new(ChunkList::default()));
+        let lists = std::slice::from_ref(&list);
+        let add = |state: &KnownState| {
+            state.add_names(ChunkId(1), &names);
+            state.add_mentions(&[NameKey(1)], 9, lists);
+            state.add_own_titles(0.5);
+        };
+        let is_known = |state: &KnownState| {
+            let mentions = state.mentions(&[NameKey(1)], 9).pop().flatten();
+            [state.names(ChunkId(1)).is_some(), mentions.is_some(), state.own_titles().is_some()]
+        };
+        add(&earlier);
+        assert_eq!(is_known(&earlier), [true; 3]);
+        known.forget();
+        assert_eq!(is_known(&earlier), [false; 3]);
+        add(&earlier);
+        assert_eq!(is_known(&known.of("a:1")), [false; 3]);
+        let bytes = {
+            let held = known.held();
+            (held.names.bytes, held.mentions.bytes)
+        };
+        assert_eq!(bytes, (0, 0));
+        add(&known.of("a:1"));
+        assert_eq!(is_known(&known.of("a:1")), [true; 3]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pikerag_knowledge::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::task::coop::consume_budget;
 use tracing::{Instrument, Span};
 
 use crate::error::Context;
@@ -64,11 +65,14 @@ pub(super) async fn place() -> Result<Place, StoreError> {
 /// most 128 futures run so at a time in this process, and further ones wait. A future that already
 /// runs so goes on where it is.
 ///
+/// Each future has one of the runtime's threads for blocking work, and waits for others of them when
+/// it writes. A runtime needs more of them than futures that run so at a time.
+///
 /// # Errors
 /// The future panicked.
 ///
 /// # Cancel safety
-/// The future is dropped soon after this one is: when it next waits.
+/// The future is dropped soon after this one is: when it next waits, at the latest after 128 reads.
 pub async fn on_one_thread<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -132,6 +136,8 @@ pub(super) async fn reading_held<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     if IS_OWN.get() {
+        // Else a question that only reads would not notice that its caller has gone.
+        consume_budget().await;
         return work();
     }
     on_a_thread(&READS, what, work).await
@@ -160,7 +166,10 @@ async fn on_a_thread<T: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
     use std::thread;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -187,14 +196,17 @@ mod tests {
         }
     }
 
+    /// Reports that it was dropped.
+    struct Guard(Option<oneshot::Sender<()>>);
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            self.0.take().unwrap().send(()).unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn a_question_ends_with_its_caller() {
-        struct Guard(Option<oneshot::Sender<()>>);
-        impl Drop for Guard {
-            fn drop(&mut self) {
-                self.0.take().unwrap().send(()).unwrap();
-            }
-        }
         let (began, begun) = oneshot::channel();
         let (ended, end) = oneshot::channel();
         let guard = Guard(Some(ended));
@@ -210,5 +222,27 @@ mod tests {
         end.await.unwrap();
         let failed = on_one_thread(async { panic!("a question") }).await;
         assert!(failed.is_err());
+    }
+    #[tokio::test]
+    async fn a_question_that_only_reads_ends_with_its_caller() {
+        let (began, begun) = oneshot::channel();
+        let (ended, end) = oneshot::channel();
+        let (guard, has_read_all) = (Guard(Some(ended)), Arc::new(AtomicBool::new(false)));
+        let read_all = Arc::clone(&has_read_all);
+        let question = on_one_thread(async move {
+            let _guard = guard;
+            began.send(()).unwrap();
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_secs(20) {
+                reading_held("reading", || Ok(())).await.unwrap();
+            }
+            read_all.store(true, Ordering::Release);
+        });
+        tokio::select! {
+            _ = question => panic!("it ended before its caller"),
+            begun = begun => begun.unwrap(),
+        }
+        end.await.unwrap();
+        assert!(!has_read_all.load(Ordering::Acquire));
     }
 }

@@ -23,12 +23,17 @@ impl Session {
         let known = match self.sees_all() && filter.is_empty() {
             true => {
                 let generation = seen.state().await?.generation;
-                let name = format!("{} {generation}", base.identity());
+                let name = format!("{} {generation}", base.opening());
                 Some(self.shared().process.known.of(&name))
             }
             false => None,
         };
         Ok(Arc::new(Memory::new(known)))
+    }
+
+    /// Drops what earlier questions found out, of all bases: it holds titles and words of texts.
+    pub(crate) fn forget_known(&self) {
+        self.shared().process.known.forget();
     }
 }
 
