@@ -28,7 +28,7 @@ pub(crate) struct Relation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The type as SQL writes it; for a domain, the type under it.
+    /// The type as SQL writes it, without a length; for a domain, the type under it.
     pub(crate) type_name: String,
     pub(crate) is_array: bool,
     pub(crate) comment: Option<String>,
@@ -58,9 +58,10 @@ const RELATIONS: &str = "
         AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
     ORDER BY n.nspname::text COLLATE \"C\", c.relname::text COLLATE \"C\"";
 
+/// The modifier -1 gives types of any length: without it, `character` means that of length 1.
 const COLUMNS: &str = "
     SELECT a.attname::text,
-        format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL),
+        format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, -1),
         t.typcategory = 'A', col_description(a.attrelid, a.attnum),
         has_column_privilege(a.attrelid, a.attnum, 'SELECT')
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
