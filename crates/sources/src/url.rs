@@ -58,7 +58,7 @@ impl DatabaseUrl {
     pub(crate) fn target(&self) -> Result<Target, DatabaseFault> {
         let (head, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
         // The rest of a password with a plain `@` would become a part of the host, which is shown.
-        if 1 < head.matches('@').count() {
+        if 1 < self.0.matches('@').count() {
             return Err(bad(FORM));
         }
         let (mut kept, mut roots) = (Vec::new(), None);
@@ -234,6 +234,8 @@ mod tests {
             "postgres://reader:x@y/canary@h/shop",
             "postgres://reader:12?canary@h/shop",
             "postgres://reader:x@y?canary@h/shop",
+            "postgres://reader:x?y@canary@h/shop",
+            "postgres://reader:x?y@z/canary@h/shop",
             "POSTGRES://reader:canary@h/shop",
         ] {
             let url = DatabaseUrl::of(text).unwrap();
