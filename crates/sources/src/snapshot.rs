@@ -46,7 +46,7 @@ impl Snapshot {
         limits: ReadLimits,
     ) -> Result<Self, DatabaseFault> {
         let target = url.target()?;
-        let mut connected = Connected::to(&target).await?;
+        let mut connected = Connected::to(&target, limits.statement).await?;
         connected.execute("SET default_transaction_read_only = on").await?;
         connected.execute(&beginning(limits)).await?;
         let all = relations(&mut connected).await?;
