@@ -244,7 +244,11 @@ mod tests {
             read_to_end(stream);
         }
         fn endless(mut stream: TcpStream) {
+            let mut request = [0; 1_024];
+            let _ = stream.read(&mut request).unwrap();
             stream.write_all(READY).unwrap();
+            // Rows before the statement would break the protocol.
+            let _ = stream.read(&mut request).unwrap();
             while stream.write_all(&b"D\0\0\0\x06\0\0".repeat(1_000)).is_ok() {}
         }
         for serve in [silent as fn(TcpStream), endless] {
