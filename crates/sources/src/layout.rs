@@ -4,7 +4,7 @@ use crate::catalog::{Column, Relation};
 use crate::choice::Choice;
 
 /// The version of the conversion of values. A change reads all rows again.
-pub(crate) const FORMAT: &str = "1";
+const VERSION: &str = "1";
 
 /// The columns of a table as they are read, and the statements that read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,17 @@ impl Layout {
     /// The names of the columns.
     pub(crate) fn header(&self) -> Vec<String> {
         self.columns.iter().map(|column| one_line(&column.name)).collect()
+    }
+
+    /// Names the conversion of values: its version, and a digest of the columns' types. Values of
+    /// another type may have another text, so rows with another format are read again.
+    pub(crate) fn format(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for column in &self.columns {
+            hasher.update(column.full_type.as_bytes());
+            hasher.update(b"\n");
+        }
+        format!("{VERSION}-{}", hasher.finalize().to_hex().chars().take(16).collect::<String>())
     }
 
     /// The columns that show whether a row has changed: its key, and the column that changes with
@@ -245,6 +256,19 @@ mod tests {
             let by_key = layout.select_by_key();
             assert_eq!(by_key.split_once(" WHERE ").unwrap().1, expected);
         }
+    }
+
+    #[test]
+    fn another_type_is_another_format() {
+        let of = |type_name: &str, full_type: &str| {
+            let mut relation = Relation::sample("a", "b").with_column("price", type_name);
+            relation.columns[0].full_type = full_type.to_owned();
+            Layout::of(&relation, &Choice::default()).format()
+        };
+        let before = of("numeric", "numeric(10,1)");
+        assert_eq!(of("numeric", "numeric(10,1)"), before);
+        assert_ne!(of("numeric", "numeric(10,2)"), before);
+        assert_ne!(of("text", "text"), before);
     }
 
     #[test]
