@@ -206,7 +206,14 @@ impl Ports {
         embedder: Option<Arc<dyn Embedder>>,
         models: Models,
     ) -> Self {
-        Self { base, embedder, models, tables: Tables::default(), feedback_before: None, memory: None }
+        Self {
+            base,
+            embedder,
+            models,
+            tables: Tables::default(),
+            feedback_before: None,
+            memory: None,
+        }
     }
 
     /// The same ports for a part of a question, see [`Models::for_parts`].

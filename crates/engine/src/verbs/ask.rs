@@ -7,8 +7,8 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
-    Answer, Embedder, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState, Spent,
-    TaskClass,
+    Answer, Embedder, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState,
+    Spent, TaskClass,
 };
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, VerifiedUse, pike};
