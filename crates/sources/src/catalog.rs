@@ -149,6 +149,29 @@ pub(crate) async fn describe(
     Ok(())
 }
 
+/// Whether a table has the files that the snapshot knows. `TRUNCATE` and some changes of a table
+/// replace them, and an older snapshot then sees no rows. `pg_relation_filenode` sees the present.
+const HAS_SAME_FILES: &str = "
+    SELECT NOT EXISTS (
+        SELECT FROM pg_class c
+        WHERE (c.oid = $1::oid OR c.oid IN (SELECT relid FROM pg_partition_tree($1::oid::regclass)))
+            AND c.relfilenode <> 0
+            AND pg_relation_filenode(c.oid) IS DISTINCT FROM c.relfilenode)";
+
+/// Checks that a table which was just read was not emptied after the snapshot. Reading holds a lock,
+/// so it is not emptied later.
+///
+/// # Errors
+/// [`DatabaseFault::Vanished`], and those of the connection.
+pub(crate) async fn check_files(connected: &mut Connected, oid: u32) -> Result<(), DatabaseFault> {
+    let rows = connected.query(HAS_SAME_FILES, &[&oid]).await?;
+    let is_same = rows.iter().map(|row| row.try_get::<_, bool>(0));
+    match is_same.collect::<Result<Vec<bool>, Error>>().map_err(|error| unexpected(&error))?[..] {
+        [true] => Ok(()),
+        _ => Err(DatabaseFault::Vanished),
+    }
+}
+
 /// The catalogue gives a column of another type than PostgreSQL documents.
 fn unexpected(error: &Error) -> DatabaseFault {
     DatabaseFault::Failed { reason: error.to_string() }
