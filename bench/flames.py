@@ -65,16 +65,23 @@ def gathered(lines):
     return whole
 
 
-def drawn(box, name, left, depth, scale, all_samples):
+def depth_of(box, all_samples):
+    """The rows of a box and of all that are drawn above it."""
+    inner = [depth_of(one, all_samples) for one in box.inner.values() if LEAST * all_samples <= one.samples]
+    return 1 + max(inner, default=0)
+
+
+def drawn(box, name, left, depth, height, all_samples):
+    scale = WIDTH / all_samples
     width = box.samples * scale
     share = 100 * box.samples / all_samples
     room = int(width / 6.6)
     text = name if len(name) <= room else name[-room + 1 :] if 6 < room else ""
     label = html.escape(f"{name}: {share:.1f} %")
-    yield depth, f'<g><title>{label}</title><rect x="{left:.1f}" y="{{y}}" width="{max(width - 0.6, 0.4):.1f}" height="{ROW - 1}" fill="{COLOURS[box.colour]}" rx="1"/><text x="{left + 3:.1f}" y="{{t}}">{html.escape(text)}</text></g>'
+    yield f'<g><title>{label}</title><rect x="{left:.1f}" y="{height - (depth + 1) * ROW}" width="{max(width - 0.6, 0.4):.1f}" height="{ROW - 1}" fill="{COLOURS[box.colour]}" rx="1"/><text x="{left + 3:.1f}" y="{height - depth * ROW - 5}">{html.escape(text)}</text></g>'
     for inner in sorted(box.inner, key=lambda inner: -box.inner[inner].samples):
         if LEAST * all_samples <= box.inner[inner].samples:
-            yield from drawn(box.inner[inner], inner, left, depth + 1, scale, all_samples)
+            yield from drawn(box.inner[inner], inner, left, depth + 1, height, all_samples)
             left += box.inner[inner].samples * scale
 
 
@@ -83,11 +90,10 @@ def main():
     whole = gathered(sys.stdin)
     if not whole.samples:
         raise SystemExit("no sample was read: give the output of perf script")
-    boxes = list(drawn(whole, title, 0, 0, WIDTH / whole.samples, whole.samples))
-    height = (max(depth for depth, _ in boxes) + 1) * ROW + 4
+    height = depth_of(whole, whole.samples) * ROW + 4
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="monospace" font-size="11"><rect width="{WIDTH}" height="{height}" fill="#fff"/>')
-    for depth, box in boxes:
-        print(box.format(y=height - (depth + 1) * ROW, t=height - depth * ROW - 5))
+    for box in drawn(whole, title, 0, 0, height, whole.samples):
+        print(box)
     print("</svg>")
 
 

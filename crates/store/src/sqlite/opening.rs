@@ -188,7 +188,7 @@ pub(super) const PAGE_CACHE: u32 = 16_384;
 pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(LOCKED_FOR)?;
     // A question uses about a hundred statements.
-    connection.set_prepared_statement_cache_capacity(256);
+    connection.set_prepared_statement_cache_capacity(128);
     // Else SQLite compiles a statement again for each new value that could change its plan. No base
     // has the statistics that this would need.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
