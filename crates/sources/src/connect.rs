@@ -13,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -158,7 +159,7 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
 fn refused(error: &Error, target: &Target) -> DatabaseFault {
     let (server, reason) = (target.server.clone(), reason(error));
     let user = target.user().to_owned();
-    match error.code().map(|code| code.code()) {
+    match error.code().map(SqlState::code) {
         Some("28P01" | "28000" | "42501") => DatabaseFault::Denied { server, user, reason },
         Some("3D000") => DatabaseFault::NoDatabase { server, database: target.database.clone() },
         Some(_) => DatabaseFault::Unreachable { server, reason },
@@ -175,7 +176,7 @@ fn refused(error: &Error, target: &Target) -> DatabaseFault {
 
 /// The fault of a statement.
 fn fault(error: &Error) -> DatabaseFault {
-    match error.code().map(|code| code.code()) {
+    match error.code().map(SqlState::code) {
         Some("42501") => DatabaseFault::NoPermission,
         // A table, a schema or a column that no longer exists.
         Some("42P01" | "3F000" | "42703") => DatabaseFault::Vanished,

@@ -253,11 +253,7 @@ pub(crate) fn hash_of(row: &[String]) -> [u8; 32] {
 
 fn digest_of(mut hashes: Vec<[u8; 32]>) -> blake3::Hash {
     hashes.sort_unstable();
-    let mut hasher = blake3::Hasher::new();
-    for hash in &hashes {
-        hasher.update(hash);
-    }
-    hasher.finalize()
+    blake3::hash(hashes.as_flattened())
 }
 
 #[cfg(test)]

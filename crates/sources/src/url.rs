@@ -1,6 +1,6 @@
 //! Reads the address of a database, whose password is never shown.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -157,10 +157,13 @@ fn escaped(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
         match c {
-            '%' | '/' | '?' | '#' | '.' => text.push_str(&format!("%{:02X}", u32::from(c))),
+            '%' | '/' | '?' | '#' | '.' => {
+                // Writing to a string never fails.
+                let _ = write!(text, "%{:02X}", u32::from(c));
+            }
             c if c.is_whitespace() || c.is_control() => {
                 for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                    text.push_str(&format!("%{byte:02X}"));
+                    let _ = write!(text, "%{byte:02X}");
                 }
             }
             c => text.push(c),

@@ -86,7 +86,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     };
     let choice = session.file_choice(&request.choice);
     let mut found = files::find(&request.paths, &names, &choice);
-    let opening = async { Ok(Databases::open(session, &request.databases).await) };
+    let opening = async { Ok(Box::pin(Databases::open(session, &request.databases)).await) };
     let databases = session.unless_cancelled(opening).await?;
     found.files = databases.before(found.files);
     found.left_out.extend_from_slice(&databases.left_out);

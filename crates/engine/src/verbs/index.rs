@@ -132,7 +132,7 @@ pub struct IndexResponse {
 /// ```
 pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
     let choice = session.file_choice(&request.choice);
-    let opening = async { Ok(Databases::open(session, &request.databases).await) };
+    let opening = async { Ok(Box::pin(Databases::open(session, &request.databases)).await) };
     let databases = session.unless_cancelled(opening).await?;
     for notice in &databases.notices {
         (request.progress)(Progress::Notice(notice.clone()));

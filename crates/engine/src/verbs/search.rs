@@ -117,7 +117,7 @@ pub struct SearchHit {
 /// ```
 pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
     let (session, request) = (session.clone(), request.clone());
-    on_one_thread(async move { searched(&session, &request).await }).await?
+    on_one_thread(async move { Box::pin(searched(&session, &request)).await }).await?
 }
 
 async fn searched(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {

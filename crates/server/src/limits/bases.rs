@@ -47,9 +47,13 @@ pub(super) fn places(place: &Place<'_>) -> Vec<Limit> {
                 "questions and searches with a thread of their own at a time",
                 "同时各占一个线程的问题和检索数",
             ),
-            same(number(ours.store.own_threads)),
+            Words::new(
+                format!("{}, or the held states if fewer", ours.store.own_threads),
+                format!("{}；持有的知识库状态数更小时取后者", ours.store.own_threads),
+            ),
             wait(),
-        ),
+        )
+        .now(same(number(ours.store.own_threads.min(place.bounds.states)))),
         Limit::new(
             Words::new("writes on a thread at a time", "同时在线程上写入的次数"),
             same(number(ours.store.writes)),

@@ -32,16 +32,20 @@ static HELD_AT_MOST: AtomicUsize = AtomicUsize::new(STATES);
 /// Questions and searches that have a thread of their own at a time.
 pub(super) const MOST_THREADS: usize = 128;
 static THREADS: Semaphore = Semaphore::const_new(MOST_THREADS);
+static THREADS_AT_MOST: AtomicUsize = AtomicUsize::new(MOST_THREADS);
 
 thread_local! {
     /// Whether this thread belongs to one question, so that it may read by itself.
     static IS_OWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Limits the states that questions and searches of this process hold at a time, from 4 to 160.
-/// Returns the limit that now holds; a call never raises an earlier limit.
+/// Limits the states that questions and searches of this process hold at a time, from 4 to 160, and
+/// the threads of their own with them: more would only wait for states. Returns the limit of states
+/// that now holds; a call never raises an earlier limit.
 pub fn hold_at_most(states: usize) -> usize {
     let states = states.max(FEWEST_STATES);
+    let threads = THREADS_AT_MOST.fetch_min(states, Ordering::AcqRel);
+    THREADS.forget_permits(threads.saturating_sub(states));
     let before = HELD_AT_MOST.fetch_min(states, Ordering::AcqRel);
     HELD.forget_permits(before.saturating_sub(states));
     before.min(states)
@@ -207,9 +211,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_ends_with_its_caller() {
-        let (began, begun) = oneshot::channel();
-        let (ended, end) = oneshot::channel();
-        let guard = Guard(Some(ended));
+        let (began, start) = oneshot::channel();
+        let (gone, end) = oneshot::channel();
+        let guard = Guard(Some(gone));
         let question = on_one_thread(async move {
             let _guard = guard;
             began.send(()).unwrap();
@@ -217,30 +221,31 @@ mod tests {
         });
         tokio::select! {
             _ = question => panic!("it never ends by itself"),
-            begun = begun => begun.unwrap(),
+            started = start => started.unwrap(),
         }
         end.await.unwrap();
         let failed = on_one_thread(async { panic!("a question") }).await;
         assert!(failed.is_err());
     }
+
     #[tokio::test]
     async fn a_question_that_only_reads_ends_with_its_caller() {
-        let (began, begun) = oneshot::channel();
-        let (ended, end) = oneshot::channel();
-        let (guard, has_read_all) = (Guard(Some(ended)), Arc::new(AtomicBool::new(false)));
+        let (began, start) = oneshot::channel();
+        let (gone, end) = oneshot::channel();
+        let (guard, has_read_all) = (Guard(Some(gone)), Arc::new(AtomicBool::new(false)));
         let read_all = Arc::clone(&has_read_all);
         let question = on_one_thread(async move {
             let _guard = guard;
             began.send(()).unwrap();
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_secs(20) {
+            let since = Instant::now();
+            while since.elapsed() < Duration::from_secs(20) {
                 reading_held("reading", || Ok(())).await.unwrap();
             }
             read_all.store(true, Ordering::Release);
         });
         tokio::select! {
             _ = question => panic!("it ended before its caller"),
-            begun = begun => begun.unwrap(),
+            started = start => started.unwrap(),
         }
         end.await.unwrap();
         assert!(!has_read_all.load(Ordering::Acquire));
