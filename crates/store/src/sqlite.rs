@@ -71,3 +71,19 @@ pub use limits::{PageCaches, StoreLimits};
 pub use originals::Originals;
 pub use root::FileCounts;
 pub use threads::hold_at_most;
+
+/// What another store needs to give the same results.
+pub mod shared {
+    pub use super::claims::ProcessIdentity;
+    pub use super::codes::{set_name, sets};
+    pub use super::export::tagged;
+    pub use super::follow::searchable;
+    pub use super::forget::asks;
+    pub use super::graph::{Votes, each_once};
+    pub use super::ledger::later;
+    pub use super::origins::collect_nodes;
+    pub use super::references::{code, kind};
+    pub use super::rows::{packed, unpacked};
+    pub use super::texts::embedded;
+    pub use crate::phrases::Phrases;
+}

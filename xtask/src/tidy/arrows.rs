@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 27] = [
+const ARROWS: [(&str, &[&str]); 28] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 27] = [
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
+    ("postgres", &["knowledge", "language", "store"]),
     ("models", &["knowledge", "language"]),
     ("records", &["knowledge", "language", "prompt"]),
     ("typing", &["knowledge", "language"]),
@@ -65,6 +66,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "reason",
     "retrieve",
     "store",
+    "postgres",
     "models",
     "records",
     "typing",
@@ -80,8 +82,9 @@ const ALL_BUT_INTERFACES: &[&str] = &[
 const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 
 /// Third-party crates that only some of ours may depend on.
-const RESERVED: [(&str, &[&str]); 8] = [
+const RESERVED: [(&str, &[&str]); 9] = [
     ("reqwest", &["models", "app"]), // Only `models` sends HTTP requests, and `app` sends traces.
+    ("tokio-postgres", &["postgres"]), // The other store.
     ("rusqlite", &["store", "parse"]), // Only `store` stores data with SQL; `parse` reads databases.
     ("tantivy", &["store"]),           // Only `store` keeps indexes.
     ("clap", &["app"]),                // Only the command line has flags.

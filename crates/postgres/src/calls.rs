@@ -1,0 +1,1 @@
+//! Stores replies, claims, runs, jobs and access keys, and forgets documents.

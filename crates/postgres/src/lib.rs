@@ -1,0 +1,24 @@
+//! Stores knowledge bases in PostgreSQL with pgvector. Many servers and workers use one database at
+//! once; a base is a row of `pikerag.bases`, and its number comes first in every key and index.
+
+mod base;
+mod calls;
+mod database;
+mod documents;
+mod error;
+mod fault;
+mod graph;
+mod location;
+mod migrations;
+mod rows;
+mod search;
+mod snapshot;
+mod tables;
+mod tls;
+mod tx;
+
+pub use base::Base;
+pub use calls::KeysInPostgres;
+pub use database::{Connections, Database};
+pub use error::ServerProblem;
+pub use location::Location;

@@ -1,0 +1,1 @@
+//! Stores typed tables, and answers plans and statements over them in SQLite.
