@@ -8,6 +8,7 @@ mod documents;
 mod error;
 mod fault;
 mod graph;
+mod kept;
 mod location;
 mod migrations;
 mod rows;
@@ -15,6 +16,7 @@ mod search;
 mod snapshot;
 mod tables;
 mod tls;
+mod transfer;
 mod tx;
 
 pub use base::Base;

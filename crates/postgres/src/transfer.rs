@@ -1,0 +1,1 @@
+//! Copies a base between a SQLite file and a database, row by row, in both directions.

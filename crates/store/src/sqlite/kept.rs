@@ -1,0 +1,1 @@
+//! Implements what the product needs of a store beyond the ports, by the methods of [`Base`](super::Base).

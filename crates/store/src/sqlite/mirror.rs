@@ -1,0 +1,1 @@
+//! Answers plans and statements over typed tables that another store keeps, in a database in memory.
