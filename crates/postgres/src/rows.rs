@@ -100,7 +100,8 @@ where
     T: TryFrom<i64>,
     T::Error: Error + Send + Sync + 'static,
 {
-    T::try_from(row.try_get(column)?).map_err(Fault::content)
+    let number: i64 = row.try_get(column)?;
+    T::try_from(number).map_err(Fault::content)
 }
 
 /// As [`small`], for a column that may be null.

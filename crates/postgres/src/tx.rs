@@ -72,7 +72,7 @@ impl Access {
 }
 
 /// A transaction of one base. Statements name tables as `chunks`: they are the views of
-/// `pikerag_base`, or those of a filter. Dropped without a commit, it is rolled back.
+/// `pikerag_base`, or those of a filter. Dropped without a commit, its changes are undone.
 pub(crate) struct Tx {
     client: Option<Object>,
     is_over: AtomicBool,
@@ -120,7 +120,8 @@ impl Tx {
         if !there.try_get::<_, bool>(0)? {
             self.batch(include_str!("scope.sql")).await?;
         }
-        let lists = "TRUNCATE pg_temp.admitted; TRUNCATE pg_temp.admitted_sections;";
+        // Both are empty, unless an earlier filter filled them.
+        let lists = "DELETE FROM pg_temp.admitted; DELETE FROM pg_temp.admitted_sections;";
         self.batch(&format!(
             "{lists} SET LOCAL search_path = pg_temp, pikerag_base, {};",
             self.types
@@ -215,8 +216,10 @@ impl Drop for Tx {
         if self.is_over.load(Ordering::Acquire) {
             return;
         }
+        // A rollback would drop the views of filters, which the next question uses.
+        let end = if self.is_filtered { "COMMIT" } else { "ROLLBACK" };
         self.runtime.spawn(async move {
-            if client.batch_execute("ROLLBACK").await.is_err() {
+            if client.batch_execute(end).await.is_err() {
                 // The server ends the transaction with the connection.
                 drop(Object::take(client));
             }
