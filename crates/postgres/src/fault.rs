@@ -1,9 +1,7 @@
 //! Defines why a statement failed, before the operation is named.
 
 use pikerag_knowledge::StoreError;
-
-/// The cause of an error, kept for the chain.
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+use pikerag_knowledge::ports::Cause;
 
 /// The result of work on a transaction.
 pub(crate) type Sql<T> = Result<T, Fault>;
@@ -21,7 +19,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// A column with content that this version does not know.
-    pub(crate) fn content(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub(crate) fn content(cause: impl Into<Cause>) -> Self {
         Self::Content(cause.into())
     }
 
