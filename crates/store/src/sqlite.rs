@@ -79,11 +79,16 @@ pub use threads::hold_at_most;
 pub mod shared {
     pub use super::claims::ProcessIdentity;
     pub use super::codes::{set_name, sets};
+    pub use super::data::{FEWEST, Survey, chunk_rows, naming, without_facts};
     pub use super::export::tagged;
     pub use super::follow::searchable;
     pub use super::forget::asks;
     pub use super::graph::{Votes, each_once};
     pub use super::ledger::later;
+    pub use super::mirror::{
+        Catalogue, CatalogueChunk, CataloguePart, CatalogueTable, MirroredRow, TableMirror,
+        TableQuery,
+    };
     pub use super::origins::collect_nodes;
     pub use super::references::{code, kind};
     pub use super::rows::{packed, unpacked};
