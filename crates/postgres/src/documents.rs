@@ -1,1 +1,16 @@
 //! Stores and reads documents, files, chunks and records, and the progress of indexing.
+
+mod batches;
+mod content;
+pub(crate) mod corrections;
+mod counts;
+mod originals;
+pub(crate) mod progress;
+pub(crate) mod put;
+mod read;
+pub(crate) mod records;
+mod refusals;
+mod results;
+mod root;
+mod texts;
+mod write;
