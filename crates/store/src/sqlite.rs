@@ -93,5 +93,6 @@ pub mod shared {
     pub use super::references::{code, kind};
     pub use super::rows::{packed, unpacked};
     pub use super::texts::embedded;
+    pub use super::transfer::{Cell, FileCopy, TakeRow};
     pub use crate::phrases::Phrases;
 }
