@@ -17,7 +17,7 @@ pub(super) async fn communities(tx: &Tx, of: Option<&[EntityId]>) -> Sql<Vec<Com
         Some(entities) => {
             let entities = rows::signed(entities.iter().map(|id| id.0));
             let sql = format!(
-                "{columns} WHERE c.id IN (SELECT m.community FROM members m WHERE m.entity = ANY($1))
+                "{columns} WHERE c.id = ANY(ARRAY(SELECT m.community FROM members m WHERE m.entity = ANY($1)))
                  ORDER BY c.level, c.id"
             );
             tx.all(&sql, &[&entities]).await?

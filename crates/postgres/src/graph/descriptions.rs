@@ -30,7 +30,7 @@ pub(super) async fn long_descriptions(tx: &Tx, bytes: usize) -> Sql<Vec<LongDesc
         let ids = rows::signed(rows::ids(&tx.all(&sql, &[&rows::number(bytes)]).await?)?);
         for ids in ids.chunks(BATCH) {
             let mut descriptions = descriptions_of(tx, ids).await?;
-            descriptions.retain(|_, texts| bytes < texts.iter().map(String::len).sum());
+            descriptions.retain(|_, texts| bytes < texts.iter().map(String::len).sum::<usize>());
             let nodes: Vec<i64> = ids
                 .iter()
                 .copied()

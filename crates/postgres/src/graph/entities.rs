@@ -116,8 +116,8 @@ pub(super) async fn related_to(tx: &Tx, entities: &[EntityId], limit: usize) -> 
     let ids = rows::signed(entities.iter().map(|id| id.0));
     let sql = format!(
         "SELECT r.subject, r.object FROM relations r
-         WHERE r.id IN (SELECT a.id FROM relations a WHERE a.subject = ANY($1)
-             UNION SELECT b.id FROM relations b WHERE b.object = ANY($1))
+         WHERE r.id = ANY(ARRAY(SELECT a.id FROM relations a WHERE a.subject = ANY($1)
+             UNION SELECT b.id FROM relations b WHERE b.object = ANY($1)))
          ORDER BY coalesce((SELECT sum(m.weight ORDER BY {READING_ORDER}) FROM relation_mentions m
              JOIN chunks c ON c.id = m.chunk JOIN sources s ON s.id = c.source WHERE m.relation = r.id), 0) DESC, r.id
          LIMIT $2"

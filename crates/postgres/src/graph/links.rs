@@ -58,19 +58,22 @@ fn statement(of: ChunksOf<'_>) -> (String, Vec<i64>) {
             (sql.to_owned(), rows::signed(keys.iter().map(|key| key.0)))
         }
         ChunksOf::Tags(keys) => {
-            let sql =
-                "SELECT DISTINCT t.chunk FROM chunk_tags t WHERE t.key = w.id ORDER BY t.chunk";
+            // Without `OFFSET 0`, the limit makes the planner walk through all tags in order of chunks.
+            let sql = "SELECT DISTINCT t.chunk FROM (SELECT x.chunk FROM chunk_tags x WHERE x.key = w.id OFFSET 0) AS t
+                 ORDER BY t.chunk";
             (sql.to_owned(), rows::signed(keys.iter().map(|key| key.0)))
         }
     }
 }
 
 fn neighbours() -> String {
+    // Subqueries give single values, so that each side reads one row of the index.
     let side = |comparison: &str, order: &str| {
         format!(
-            "(SELECT c.id, c.ordinal FROM chunks here JOIN chunks c
-               ON c.source = here.source AND c.ordinal {comparison} here.ordinal AND c.searchable
-             WHERE here.id = w.id ORDER BY c.ordinal {order} LIMIT 1)"
+            "(SELECT c.id, c.ordinal FROM chunks c
+             WHERE c.source = (SELECT h.source FROM chunks h WHERE h.id = w.id)
+               AND c.ordinal {comparison} (SELECT h.ordinal FROM chunks h WHERE h.id = w.id) AND c.searchable
+             ORDER BY c.ordinal {order} LIMIT 1)"
         )
     };
     let (before, after) = (side("<", "DESC"), side(">", "ASC"));

@@ -80,9 +80,10 @@ const BEFORE_TAGS: [Kind; 4] = [
     Kind {
         edge: EdgeKind::Relates,
         select: "SELECT r.subject, r.object FROM relations r",
-        // The same holds for the entities of a relation.
-        holds: "EXISTS (SELECT 1 FROM entities e WHERE e.id = r.subject)
-            AND EXISTS (SELECT 1 FROM entities e WHERE e.id = r.object)",
+        // The same holds for the entities of a relation. `EXISTS` would become a join that begins with
+        // all entities.
+        holds: "(SELECT e.id FROM entities e WHERE e.id = r.subject) IS NOT NULL
+            AND (SELECT e.id FROM entities e WHERE e.id = r.object) IS NOT NULL",
         order: "r.id",
         at: &["r.subject = w.id", "r.object = w.id"],
     },
