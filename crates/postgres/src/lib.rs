@@ -24,3 +24,4 @@ pub use calls::KeysInPostgres;
 pub use database::{Connections, Database};
 pub use error::ServerProblem;
 pub use location::Location;
+pub use transfer::{export_file, import};

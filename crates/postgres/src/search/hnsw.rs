@@ -65,6 +65,7 @@ struct Work {
 
 struct Build {
     name: String,
+    table: &'static str,
     /// In KiB.
     memory: i64,
     sql: String,
@@ -133,7 +134,8 @@ async fn work(tx: &Tx, least: i64) -> Sql<Work> {
                     tx.base(),
                     of_kind(set).replace("v.kind", "kind")
                 );
-                build.push(Build { name, memory: (bytes / 1024).clamp(1024, MOST_MEMORY), sql });
+                let memory = (bytes / 1024).clamp(1024, MOST_MEMORY);
+                build.push(Build { name, table: table(set), memory, sql });
             }
         }
     }
@@ -163,7 +165,7 @@ async fn do_work(database: &Database, number: i32, work: &Work) -> Result<(), St
             tracing::warn!(index = name, %error, "an unneeded index of vectors was not removed");
         }
     }
-    for Build { name, memory, sql } in &work.build {
+    for Build { name, table, memory, sql } in &work.build {
         // The graph is built much faster in memory. Workers of a build share memory, which
         // containers limit, so there are none.
         let memory = format!(
@@ -172,7 +174,10 @@ async fn do_work(database: &Database, number: i32, work: &Work) -> Result<(), St
         );
         client.batch_execute(&memory).await.context(DOING)?;
         tracing::info!(index = name, "building an index of vectors");
-        if let Err(error) = client.batch_execute(sql).await {
+        let built = client.batch_execute(sql).await;
+        // The planner prefers an index to a comparison once it knows how large the table is.
+        let _ = client.batch_execute(&format!("ANALYZE pikerag.{table}")).await;
+        if let Err(error) = built {
             tracing::warn!(index = name, %error, "an index of vectors was not built; searches compare all vectors");
             let sql = format!("DROP INDEX CONCURRENTLY IF EXISTS pikerag.{name}");
             let _ = client.batch_execute(&sql).await;
