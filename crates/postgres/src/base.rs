@@ -44,15 +44,16 @@ pub(crate) struct Inner {
     pub(crate) who: ProcessIdentity,
     /// For exports, whose callers are on threads of their own.
     pub(crate) runtime: Handle,
-    /// Replies that could not be written yet, by key.
-    pub(crate) unwritten: Mutex<HashMap<String, CallRecord>>,
+    /// Replies that are not known to be written, by key; each with the number of forget operations
+    /// when its question began.
+    pub(crate) unwritten: Mutex<HashMap<String, (CallRecord, Option<i64>)>>,
     /// Released claims that are still in the database: (holder, key).
     pub(crate) released: Mutex<Vec<(u64, String)>>,
     /// The totals of full text, with their generation.
     pub(crate) word_totals: Mutex<Option<(i64, WordTotals)>>,
     pub(crate) mirrors: Mirrors,
     /// Held by each write of a port while it runs.
-    under_way: Arc<RwLock<()>>,
+    pub(crate) under_way: Arc<RwLock<()>>,
 }
 
 impl Base {
