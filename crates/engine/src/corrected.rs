@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use pikerag_indexing::{FileError, FileReader, ReadFile};
 use pikerag_knowledge::{Correction, Problem, ProblemFact, error_chain};
-use pikerag_store::Base;
 
+use crate::base::Base;
 use crate::sandbox::SandboxedReader;
 
 /// A reader of files that applies the corrections stored in the base.

@@ -3,6 +3,7 @@
 mod causes;
 mod change;
 mod check;
+mod database;
 mod errors;
 mod local;
 mod notices;

@@ -238,6 +238,9 @@ fn outside(code: &str, error: &EngineError, language: Language) -> String {
         "no-base" => ("there is no knowledge base yet", "还没有知识库"),
         "base-busy" => ("another process holds the base", "另一进程正占用知识库"),
         "base-read-only" => ("the base cannot be written", "知识库不可写"),
+        "database-unreachable" => {
+            ("the database of the base cannot be reached", "无法连接知识库所在的数据库")
+        }
         _ => ("the server failed to do this", "服务器未能完成"),
     };
     if chinese { in_chinese } else { english }.to_owned()
@@ -278,7 +281,11 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         | "not-built"
         | "no-judge"
         | "no-labelled-questions" => (409, Fault::Server),
-        "base-busy" | "base-still-read" | "base-read-only" | "cancelled" => (503, Fault::Server),
+        "base-busy"
+        | "base-still-read"
+        | "base-read-only"
+        | "database-unreachable"
+        | "cancelled" => (503, Fault::Server),
         "model-failed" | "retrieval-failed" if of_model(error).is_some() => (502, Fault::Model),
         _ if error.is_misuse() => (400, Fault::Caller),
         _ => (500, Fault::Server),
@@ -310,7 +317,7 @@ fn hint(code: &str) -> Option<&'static str> {
         "only-part" => "this key sees only a part of the base: use a key without a filter",
         "nothing-admitted" => "loosen the filter",
         "model-failed" => "check that the model's endpoint runs: `pikerag doctor`",
-        "base-busy" => "try again in a moment",
+        "base-busy" | "database-unreachable" => "try again in a moment",
         "no-such-table" | "no-such-column" | "bad-sql" | "sql-not-allowed" => {
             "GET …/tables lists the tables with their columns"
         }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::Chunking;
 use super::local::LocalTable;
+use super::postgres::PostgresTable;
 use super::rerank::RerankTable;
 use super::runs::RunsTable;
 use super::server::ServerTable;
@@ -20,8 +21,10 @@ use super::server::ServerTable;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SettingsFile {
-    /// Folder of the knowledge base.
+    /// Folder of the knowledge base, or its address in a database.
     pub(super) base: Option<PathBuf>,
+    /// The connections to databases of bases.
+    pub(super) postgres: PostgresTable,
     /// The author of verified answers.
     pub(super) author: Option<String>,
     /// The chat model of every role without its own model.

@@ -73,7 +73,7 @@ pub struct EstimateResponse {
 /// # }
 /// ```
 pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<EstimateResponse> {
-    let base = if session.has_base() { Some(session.base().await?) } else { None };
+    let base = if session.has_base().await? { Some(session.base().await?) } else { None };
     let names = match &base {
         Some(base) => session.names(base).await?,
         None => session.names_of_new_base()?,
@@ -85,7 +85,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         true => base.pending_of(found.files.clone()),
         false => base,
     });
-    let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
+    let writer = base.as_ref().map(|base| &**base as &dyn KnowledgeWriter);
     let (reader, available) = (session.reader_at(names.root()), session.available());
     let counting = Box::pin(pikerag_indexing::estimate::estimate(
         writer,

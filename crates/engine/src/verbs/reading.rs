@@ -4,14 +4,12 @@ use std::path::PathBuf;
 
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
-use pikerag_knowledge::{
-    Chunk, ChunkId, CorpusWriter, Correction, Document, Misfit, Source, SourceId, Which,
-};
-use pikerag_store::Base;
+use pikerag_knowledge::{Chunk, ChunkId, Correction, Document, Misfit, Source, SourceId, Which};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ask::keeping::now;
+use crate::base::Base;
 use crate::corrected::CorrectedReader;
 use crate::engine::{Session, blocking};
 use crate::error::{EngineError, Missing, Result};

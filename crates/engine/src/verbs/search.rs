@@ -126,7 +126,7 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
     }
     let first = request.rerank.unwrap_or(rerank.first);
     let ledger: Arc<dyn Ledger> = match request.recorded {
-        Recorded::First => Arc::new(base.clone()),
+        Recorded::First => base.arc(),
         Recorded::Soon => Arc::new(SearchLedger(base.clone())),
     };
     let (mut ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError};
-use pikerag_store::Base;
+
+use crate::base::Base;
 
 /// The ledger of a search. Another process may hold the writer's lock for any time, so replies are
 /// found at once and written soon. Two processes that search for the same words at the same moment
