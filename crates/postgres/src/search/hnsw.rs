@@ -101,9 +101,13 @@ pub(super) async fn build_above(base: &Base, least: i64) -> Result<(), StoreErro
 }
 
 async fn work(tx: &Tx, least: i64) -> Sql<Work> {
+    // Those of this base, and those of bases that were deleted.
     let sql = "SELECT c.relname::text, i.indisvalid FROM pg_index i
          JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE n.nspname = 'pikerag' AND starts_with(c.relname::text, $1) ORDER BY 1";
+         WHERE n.nspname = 'pikerag' AND starts_with(c.relname::text, 'hnsw_')
+         AND (starts_with(c.relname::text, $1) OR NOT EXISTS (
+             SELECT 1 FROM pikerag.bases b WHERE starts_with(c.relname::text, format('hnsw_%s_', b.id))
+         )) ORDER BY 1";
     let mut held: Vec<(String, bool)> = Vec::new();
     for row in tx.all(sql, &[&names(tx.base())]).await? {
         held.push((row.try_get(0)?, row.try_get(1)?));
@@ -185,3 +189,6 @@ async fn do_work(database: &Database, number: i32, work: &Work) -> Result<(), St
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
