@@ -105,7 +105,7 @@ fn threads_lose_no_key_and_revive_none() {
     let names: Vec<String> =
         third.list().unwrap().into_iter().map(|line| line.key.params.name).collect();
     let count = |begin: &str| {
-        names.iter().filter(|name| name.starts_with(begin) && name.ends_with(&*END)).count()
+        names.iter().filter(|name| name.starts_with(begin) && name.ends_with(END.as_str())).count()
     };
     assert_eq!((count("kept-"), count("gone-")), (40, 0), "{names:?}");
     third.verify().unwrap();
