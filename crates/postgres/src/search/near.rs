@@ -48,8 +48,8 @@ pub(super) async fn nearest(
             lists.push(Vec::new());
             continue;
         }
-        let is_ready = match ready.get(&query.len()) {
-            Some(known) => *known,
+        let is_ready = match ready.get(&query.len()).copied() {
+            Some(known) => known,
             None => {
                 let found = is_worth_it(limits) && hnsw::is_ready(tx, set, query.len()).await?;
                 *ready.entry(query.len()).or_insert(found)

@@ -5,7 +5,6 @@ mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use pikerag_knowledge::StoreError;
 use rusqlite::config::DbConfig;
@@ -72,7 +71,7 @@ pub struct FileCopy {
 
 impl FileCopy {
     /// Opens a backup, or the base in a folder, for reading. Others may write it meanwhile. An older
-    /// layout is read from a temporary copy.
+    /// layout is read from a temporary copy beside it.
     ///
     /// # Errors
     /// [`StoreError::NotOurs`] if it is not a base; [`BaseProblem::DamagedDatabase`] if it is
@@ -105,9 +104,7 @@ impl FileCopy {
         source: &Connection,
         doing: &str,
     ) -> Result<Connection, StoreError> {
-        static COPIES: AtomicU64 = AtomicU64::new(0);
-        let (process, number) = (std::process::id(), COPIES.fetch_add(1, Ordering::Relaxed));
-        let draft = std::env::temp_dir().join(format!("pikerag-copy-{process}-{number}.sqlite"));
+        let draft = draft_of(&self.path);
         let name = draft.to_str().ok_or("its name is not UTF-8").context(doing)?;
         let _ = fs::remove_file(&draft);
         source.execute("VACUUM INTO ?1", [name]).context(doing)?;

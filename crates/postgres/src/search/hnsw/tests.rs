@@ -1,3 +1,5 @@
+//! Tests that an index finds what a comparison of all vectors finds.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_knowledge::{

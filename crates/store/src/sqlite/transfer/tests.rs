@@ -1,3 +1,5 @@
+//! Tests that a copy has all rows of a base, and appears only when it is whole.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
