@@ -107,9 +107,9 @@ impl FileCopy {
         let draft = draft_of(&self.path);
         let name = draft.to_str().ok_or("its name is not UTF-8").context(doing)?;
         let _ = fs::remove_file(&draft);
+        self.draft = Some(draft.clone());
         source.execute("VACUUM INTO ?1", [name]).context(doing)?;
         let mut connection = Connection::open(&draft).context(doing)?;
-        self.draft = Some(draft.clone());
         opening::tune(&connection).context(doing)?;
         layouts::bring_up_to_date(&draft, &mut connection)?;
         Ok(connection)
