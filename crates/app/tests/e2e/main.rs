@@ -18,6 +18,8 @@ mod cli;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod database;
+#[cfg(test)]
 mod described;
 #[cfg(test)]
 mod dify;

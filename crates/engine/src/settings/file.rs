@@ -23,8 +23,6 @@ use super::server::ServerTable;
 pub(super) struct SettingsFile {
     /// Folder of the knowledge base, or its address in a database.
     pub(super) base: Option<PathBuf>,
-    /// The connections to databases of bases.
-    pub(super) postgres: PostgresTable,
     /// The author of verified answers.
     pub(super) author: Option<String>,
     /// The chat model of every role without its own model.
@@ -52,6 +50,8 @@ pub(super) struct SettingsFile {
     pub(super) perspectives: Vec<PerspectiveTable>,
     pub(super) retrieval: RetrievalTable,
     pub(super) runs: RunsTable,
+    /// The connections to databases of bases.
+    pub(super) postgres: PostgresTable,
     pub(super) server: ServerTable,
 }
 
