@@ -14,7 +14,6 @@ pub use self::searches::eval_searches;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
