@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod copies;
+mod rows;
 mod server;
 mod views;
 
