@@ -49,9 +49,7 @@ impl DataTables for Base {
             return Ok(tables);
         }
         let doing = "reading the tables of the base";
-        let read =
-            |tables: &TableMirror, admitted: Option<&HashSet<u64>>| tables.data_tables(admitted);
-        let tables = self.in_tables(doing, Query::Catalogue, read).await?;
+        let tables = self.in_tables(doing, Query::Catalogue, TableMirror::data_tables).await?;
         if let Some(snapshot) = snapshot {
             snapshot.keep_tables(&tables);
         }
