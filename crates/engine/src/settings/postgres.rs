@@ -32,3 +32,17 @@ impl PostgresTable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_settings_have_their_defaults_and_a_wait_is_at_least_a_second() {
+        let table: PostgresTable = toml::from_str("states = 40\nwait_seconds = 0").unwrap();
+        let connections = table.resolve();
+        let usual = Connections::default();
+        assert_eq!(connections, Connections { states: 40, wait: Duration::from_secs(1), ..usual });
+        assert!(toml::from_str::<PostgresTable>("reads = 0").is_err());
+    }
+}
