@@ -27,8 +27,8 @@ pub struct MigrateResponse {
 /// It builds the derived indexes there. Uploaded files stay where they are.
 ///
 /// # Errors
-/// There is no base, or one exists at the target, or the target cannot be written. A copy that was
-/// begun is left in no place.
+/// There is no base, or one exists at the target, or the target cannot be written. An incomplete copy
+/// is removed.
 ///
 /// # Examples
 /// ```no_run
