@@ -1,23 +1,23 @@
 //! Opens a base of a database, and runs reads and writes on it.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Filter, KnowledgeBase, Snapshots, StoreError};
+use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
 use pikerag_store::BaseProblem;
 use pikerag_store::shared::ProcessIdentity;
 use tokio::runtime::Handle;
-use tokio::sync::RwLock;
 
 use crate::database::Database;
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::inner::Inner;
 use crate::location::Location;
-use crate::search::WordTotals;
+use crate::meta::{FORGETTINGS, counter};
+use crate::mirror::Mirrors;
 use crate::snapshot::Snapshot;
-use crate::tables::Mirrors;
+use crate::sweep::sweep;
 use crate::tx::{Access, Tx};
 
 /// A knowledge base in a database: its state at each call, or the state of a snapshot.
@@ -30,30 +30,6 @@ pub struct Base {
     /// The number of forget operations when the question that stores through this handle began;
     /// `None` if that does not matter.
     began_at: Option<i64>,
-}
-
-/// The data that all copies of a base share.
-pub(crate) struct Inner {
-    pub(crate) database: Arc<Database>,
-    /// The base's number in every table.
-    pub(crate) number: i32,
-    /// Distinguishes this base from others that had its name before.
-    pub(crate) identity: String,
-    /// Its address without the password.
-    shown: PathBuf,
-    pub(crate) who: ProcessIdentity,
-    /// For exports, whose callers are on threads of their own.
-    pub(crate) runtime: Handle,
-    /// Replies that are not known to be written, by key; each with the number of forget operations
-    /// when its question began.
-    pub(crate) unwritten: Mutex<HashMap<String, (CallRecord, Option<i64>)>>,
-    /// Released claims that are still in the database: (holder, key).
-    pub(crate) released: Mutex<Vec<(u64, String)>>,
-    /// The totals of full text, with their generation.
-    pub(crate) word_totals: Mutex<Option<(i64, WordTotals)>>,
-    pub(crate) mirrors: Mirrors,
-    /// Held by each write of a port while it runs.
-    pub(crate) under_way: Arc<RwLock<()>>,
 }
 
 impl Base {
@@ -200,7 +176,7 @@ impl Base {
             let done = async {
                 let done = work(Arc::clone(&tx)).await?;
                 if matches!(access, Access::Documents | Access::Forget) {
-                    crate::tables::sweep(&tx).await?;
+                    sweep(&tx).await?;
                 }
                 tx.commit().await?;
                 Ok(done)
@@ -235,59 +211,4 @@ impl Snapshots for Base {
     ) -> Result<Arc<dyn KnowledgeBase>, StoreError> {
         Ok(Arc::new(self.seen_through(visible, filter).await?))
     }
-}
-
-/// Advances with every change of chunks.
-pub(crate) const TEXT_GENERATION: &str = "text_generation";
-/// Advances with every forget operation.
-pub(crate) const FORGETTINGS: &str = "forgettings";
-/// The mark that forgotten content may still be in dead rows of the tables.
-pub(crate) const UNFINISHED: &str = "forgetting";
-/// Advances with every change of typed tables and their rows.
-pub(crate) const DATA_VERSION: &str = "data_version";
-/// The number of the last job.
-pub(crate) const LAST_JOB: &str = "last_job";
-
-/// A counter of `meta`; 0 before its first advance.
-pub(crate) async fn counter(tx: &Tx, key: &str) -> Sql<i64> {
-    let sql = "SELECT value::bigint FROM meta WHERE key = $1";
-    match tx.optional(sql, &[&key]).await? {
-        Some(row) => Ok(row.try_get(0)?),
-        None => Ok(0),
-    }
-}
-
-/// Advances a counter, and returns it. Its row is locked until the transaction ends, so a counter grows in the order of
-/// commits.
-pub(crate) async fn advance(tx: &Tx, key: &str) -> Sql<i64> {
-    let sql = "INSERT INTO meta AS m (key, value) VALUES ($1, '1')
-         ON CONFLICT (base, key) DO UPDATE SET value = (m.value::bigint + 1)::text
-         RETURNING value::bigint";
-    tx.number(sql, &[&key]).await
-}
-
-/// A text of `meta`.
-pub(crate) async fn fact(tx: &Tx, key: &str) -> Sql<Option<String>> {
-    let row = tx.optional("SELECT value FROM meta WHERE key = $1", &[&key]).await?;
-    row.map(|row| Ok(row.try_get(0)?)).transpose()
-}
-
-/// Stores a text in `meta`, in place of an earlier one.
-pub(crate) async fn set_fact(tx: &Tx, key: &str, value: &str) -> Sql<()> {
-    let sql = "INSERT INTO meta (key, value) VALUES ($1, $2)
-         ON CONFLICT (base, key) DO UPDATE SET value = excluded.value";
-    tx.run(sql, &[&key, &value]).await.map(drop)
-}
-
-/// Whether content was forgotten since a question began: see [`Base::for_a_question`].
-pub(crate) async fn is_forgotten_since(tx: &Tx, began_at: Option<i64>) -> Sql<bool> {
-    match began_at {
-        Some(began) => Ok(began < counter(tx, FORGETTINGS).await?),
-        None => Ok(false),
-    }
-}
-
-/// A lock whose holder panicked still guards consistent data.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

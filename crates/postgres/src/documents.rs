@@ -1,6 +1,5 @@
 //! Stores and reads documents, files, chunks and records, and the progress of indexing.
 
-mod batches;
 mod content;
 pub(crate) mod corrections;
 mod counts;
@@ -8,7 +7,7 @@ mod originals;
 pub(crate) mod progress;
 pub(crate) mod put;
 mod read;
-pub(crate) mod records;
+mod records;
 mod refusals;
 mod results;
 mod root;

@@ -1,19 +1,27 @@
 //! Stores knowledge bases in PostgreSQL with pgvector. Many servers and workers use one database at
 //! once; a base is a row of `pikerag.bases`, and its number comes first in every key and index.
 
+mod admit;
 mod base;
+mod batches;
 mod calls;
+mod catalogue;
 mod database;
 mod documents;
 mod error;
 mod fault;
 mod graph;
+mod inner;
 mod kept;
 mod location;
+mod meta;
 mod migrations;
+mod mirror;
+mod records;
 mod rows;
 mod search;
 mod snapshot;
+mod sweep;
 mod tables;
 mod tls;
 mod transfer;

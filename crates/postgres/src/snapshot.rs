@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use pikerag_knowledge::{DataTable, Filter, StoreError};
 
-use crate::base::{Inner, locked};
-use crate::search::admit;
+use crate::admit;
+use crate::inner::{Inner, locked};
 use crate::tx::{Access, Tx};
 
 /// One state of the base. When it is dropped, its connection is free for others.

@@ -14,11 +14,12 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use self::columns::{Column, Kinds, cells};
-use crate::base::{Base, DATA_VERSION, UNFINISHED, advance};
+use crate::base::Base;
 use crate::database::Database;
 use crate::error::Context;
 use crate::fault::{Fault, Sql};
 use crate::location::Location;
+use crate::meta::{DATA_VERSION, UNFINISHED, advance};
 use crate::search::words::WORDS_VERSION;
 use crate::search::{vectors, words};
 use crate::tx::{Access, Param, Tx};

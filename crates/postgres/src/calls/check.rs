@@ -9,9 +9,10 @@ use pikerag_store::shared::{set_name, sets};
 use pikerag_store::{BaseProblem, CheckFact, Finding, Health, Overwriting, Part, Repair};
 use tokio_postgres::error::SqlState;
 
-use crate::base::{Base, UNFINISHED, counter};
+use crate::base::Base;
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::meta::{UNFINISHED, counter};
 use crate::rows;
 use crate::search::{hnsw, vectors, words};
 use crate::tx::{Access, Tx};

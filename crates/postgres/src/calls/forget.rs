@@ -11,10 +11,11 @@ use pikerag_store::{Overwriting, Remains};
 
 use self::traces::{Found, Traces};
 use super::jobs;
-use crate::base::{Base, FORGETTINGS, UNFINISHED, advance, fact, set_fact};
+use crate::base::Base;
 use crate::documents::{corrections, put};
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::meta::{FORGETTINGS, UNFINISHED, advance, fact, set_fact};
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
 

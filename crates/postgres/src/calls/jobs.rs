@@ -7,8 +7,9 @@ use pikerag_knowledge::{
 use serde_json::Value;
 use tokio_postgres::Row;
 
-use crate::base::{Base, LAST_JOB, advance};
+use crate::base::Base;
 use crate::fault::Sql;
+use crate::meta::{LAST_JOB, advance};
 use crate::rows::{self, Text};
 use crate::tx::{Access, Param, Tx};
 

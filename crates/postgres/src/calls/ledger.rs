@@ -11,10 +11,12 @@ use pikerag_store::shared::later;
 use tokio_postgres::Row;
 
 use super::{claims, origins};
-use crate::base::{Base, FORGETTINGS, Inner, counter, fact, locked};
+use crate::base::Base;
 use crate::database::Database;
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::inner::{Inner, locked};
+use crate::meta::{FORGETTINGS, counter, fact};
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
 

@@ -12,8 +12,9 @@ use tokio_postgres::Row;
 
 use super::forget::forget_run;
 use super::origins;
-use crate::base::{Base, is_forgotten_since};
+use crate::base::Base;
 use crate::fault::Sql;
+use crate::meta::is_forgotten_since;
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
 

@@ -6,7 +6,7 @@ use pikerag_knowledge::{
 };
 use pikerag_store::shared::{code, packed};
 
-use super::batches::{ROWS, batches};
+use crate::batches::{ROWS, batches};
 use crate::fault::Sql;
 use crate::rows::{Text, number, signed, to_json};
 use crate::tx::Tx;

@@ -7,8 +7,8 @@ use pikerag_knowledge::{
 };
 
 use super::refusals;
-use crate::base::{TEXT_GENERATION, counter};
 use crate::fault::Sql;
+use crate::meta::{TEXT_GENERATION, counter};
 use crate::rows::{self, size};
 use crate::tx::Tx;
 

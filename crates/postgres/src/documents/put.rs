@@ -7,10 +7,10 @@ use pikerag_knowledge::{Chunk, ChunkKind, DocumentGraph, FileRecord, PutReport, 
 use pikerag_store::shared::searchable;
 use tokio_postgres::Row;
 
-use super::batches::{ROWS, batches};
 use super::content;
-use crate::base::{TEXT_GENERATION, advance};
+use crate::batches::{ROWS, batches};
 use crate::fault::Sql;
+use crate::meta::{TEXT_GENERATION, advance};
 use crate::rows::{self, CHUNK_COLUMNS, Text, signed, to_json};
 use crate::search::words;
 use crate::tx::Tx;

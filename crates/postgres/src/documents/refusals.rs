@@ -7,9 +7,9 @@ use pikerag_knowledge::{
 };
 use tokio_postgres::Row;
 
-use super::batches::batches;
 use super::progress;
 use crate::base::Base;
+use crate::batches::batches;
 use crate::fault::Sql;
 use crate::rows::{self, Text, signed, unknown};
 use crate::tx::{Access, Tx};

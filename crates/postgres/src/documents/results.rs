@@ -3,10 +3,10 @@
 
 use pikerag_knowledge::{Atom, ChunkId, ChunkKind, InChunk, SourceSummary};
 
-use super::batches::batches;
 use super::{progress, put};
-use crate::base::{TEXT_GENERATION, advance};
+use crate::batches::batches;
 use crate::fault::Sql;
+use crate::meta::{TEXT_GENERATION, advance};
 use crate::rows::{Text, number, signed};
 use crate::tx::Tx;
 

@@ -7,8 +7,8 @@ use pikerag_knowledge::{
 };
 
 use super::READING_ORDER;
-use crate::base::{TEXT_GENERATION, counter};
 use crate::fault::Sql;
+use crate::meta::{TEXT_GENERATION, counter};
 use crate::rows;
 use crate::tx::Tx;
 

@@ -11,10 +11,11 @@ use pikerag_knowledge::{
 use pikerag_store::BaseProblem;
 
 use super::existing;
-use crate::base::{Base, is_forgotten_since};
-use crate::documents::records;
+use crate::base::Base;
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::meta::is_forgotten_since;
+use crate::records;
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
 

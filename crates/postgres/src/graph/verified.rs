@@ -9,9 +9,10 @@ use pikerag_knowledge::{
 use pikerag_store::BaseProblem;
 
 use super::existing;
-use crate::base::{Base, TEXT_GENERATION, counter, is_forgotten_since};
+use crate::base::Base;
 use crate::error::Context;
 use crate::fault::Sql;
+use crate::meta::{TEXT_GENERATION, counter, is_forgotten_since};
 use crate::rows;
 use crate::tx::{Access, Tx};
 

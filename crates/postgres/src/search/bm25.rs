@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 use pikerag_knowledge::{ChunkId, Scored, SimilarTerm};
 use pikerag_language::{query_terms, typing_errors};
 
-use super::WordTotals;
 use super::words::stored;
-use crate::base::{Inner, TEXT_GENERATION, counter, locked};
 use crate::fault::Sql;
+use crate::inner::{Inner, WordTotals, locked};
+use crate::meta::{TEXT_GENERATION, counter};
 use crate::rows;
 use crate::tx::Tx;
 

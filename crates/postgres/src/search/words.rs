@@ -9,8 +9,8 @@ use pikerag_knowledge::ChunkId;
 use pikerag_language::terms;
 use pikerag_store::shared::searchable;
 
-use crate::base::{fact, set_fact};
 use crate::fault::{Fault, Sql};
+use crate::meta::{fact, set_fact};
 use crate::rows;
 use crate::tx::Tx;
 

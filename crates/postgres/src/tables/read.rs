@@ -10,9 +10,9 @@ use pikerag_knowledge::{
 };
 use pikerag_store::shared::TableMirror;
 
-use super::mirror::Query;
 use crate::base::Base;
 use crate::error::Context;
+use crate::mirror::Query;
 use crate::snapshot::Snapshot;
 
 impl Base {

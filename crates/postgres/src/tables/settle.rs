@@ -4,8 +4,8 @@ use futures::StreamExt;
 use pikerag_knowledge::{DataColumn, DataValue};
 use pikerag_store::shared::Survey;
 
-use crate::base::{DATA_VERSION, advance};
 use crate::fault::Sql;
+use crate::meta::{DATA_VERSION, advance};
 use crate::rows;
 use crate::tx::Tx;
 

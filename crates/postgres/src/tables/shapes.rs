@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use pikerag_knowledge::{InChunk, Stage, TableShape};
 
-use crate::base::{DATA_VERSION, advance};
 use crate::fault::Sql;
+use crate::meta::{DATA_VERSION, advance};
 use crate::tx::Tx;
 
 /// Stores the shapes of chunks. Chunks that were deleted meanwhile are left out.

@@ -13,9 +13,10 @@ use pikerag_store::shared::chunk_rows::{
 };
 use pikerag_store::shared::{FEWEST, Survey};
 
-use super::catalogue::{taken, title_of};
-use crate::base::{Base, DATA_VERSION, advance};
+use crate::base::Base;
+use crate::catalogue::{taken, title_of};
 use crate::fault::Sql;
+use crate::meta::{DATA_VERSION, advance};
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
 

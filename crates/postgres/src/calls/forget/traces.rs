@@ -8,8 +8,8 @@ use pikerag_store::Remains;
 use pikerag_store::shared::{Phrases, asks};
 
 use super::texts::{own, phrases, sources};
-use crate::base::{FORGETTINGS, TEXT_GENERATION, UNFINISHED, counter};
 use crate::fault::Sql;
+use crate::meta::{FORGETTINGS, TEXT_GENERATION, UNFINISHED, counter};
 use crate::rows;
 use crate::tx::Tx;
 

@@ -11,8 +11,8 @@ use tokio_postgres::Row;
 use super::super::{communities, entities, tags, tree, verified};
 use super::Emit;
 use super::edges::hex;
-use crate::documents::records;
 use crate::fault::Sql;
+use crate::records;
 use crate::rows;
 use crate::tx::Tx;
 

@@ -17,7 +17,7 @@ pub(super) fn each(
     row: TakeRow<'_>,
 ) -> Result<(), StoreError> {
     for (table, width) in tables(connection).context(doing)? {
-        if !connection.table_exists(None, &format!("data_{table}")).context(doing)? {
+        if !connection.table_exists(None, format!("data_{table}").as_str()).context(doing)? {
             continue;
         }
         let columns: String = (0..width).map(|place| format!(", c{place}")).collect();

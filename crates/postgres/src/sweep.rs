@@ -4,9 +4,9 @@
 use pikerag_knowledge::DataColumn;
 use pikerag_store::shared::{naming, without_facts};
 
-use super::catalogue::{taken, title_of};
-use crate::base::{DATA_VERSION, advance};
+use crate::catalogue::{taken, title_of};
 use crate::fault::Sql;
+use crate::meta::{DATA_VERSION, advance};
 use crate::rows::{self, Text};
 use crate::tx::Tx;
 

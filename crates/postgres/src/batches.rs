@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::hash::Hash;
 
 /// The most rows of one statement.
-pub(super) const ROWS: usize = 1_000;
+pub(crate) const ROWS: usize = 1_000;
 /// A statement with more bytes than this has one row.
 const BYTES: usize = 8 << 20;
 
 /// Splits rows into slices, in order. A slice holds no key twice, because a statement cannot change
 /// a row twice. `of` gives the key of a row, and its bytes.
-pub(super) fn batches<'a, T, K: Eq + Hash>(
+pub(crate) fn batches<'a, T, K: Eq + Hash>(
     rows: &'a [T],
     of: impl Fn(&'a T) -> (K, usize),
 ) -> Vec<&'a [T]> {

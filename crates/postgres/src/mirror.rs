@@ -9,9 +9,9 @@ use pikerag_store::shared::{MirroredRow, TableMirror, TableQuery};
 use tokio::sync::Mutex;
 use tokio_postgres::Row;
 
-use super::catalogue::catalogue;
-use crate::base::{DATA_VERSION, counter};
+use crate::catalogue::catalogue;
 use crate::fault::{Fault, Sql};
+use crate::meta::{DATA_VERSION, counter};
 use crate::rows;
 use crate::tx::Tx;
 
@@ -29,18 +29,18 @@ pub(crate) struct Mirrors {
 }
 
 /// The tables of one state.
-pub(super) struct Mirror {
-    pub(super) tables: TableMirror,
+pub(crate) struct Mirror {
+    pub(crate) tables: TableMirror,
     /// Held while rows are copied, so that several callers copy them once.
     loading: Mutex<()>,
 }
 
 /// The chunks whose rows are visible; `None` for all.
-pub(super) type Admitted = Option<Arc<HashSet<u64>>>;
+pub(crate) type Admitted = Option<Arc<HashSet<u64>>>;
 
 /// A query that needs rows of some tables.
 #[derive(Clone, Debug)]
-pub(super) enum Query {
+pub(crate) enum Query {
     Catalogue,
     Column(ColumnRef),
     Plan(TablePlan),
@@ -60,7 +60,7 @@ impl Query {
 
 impl Mirrors {
     /// The mirror of a transaction's state.
-    pub(super) async fn of(&self, tx: &Tx) -> Sql<Arc<Mirror>> {
+    pub(crate) async fn of(&self, tx: &Tx) -> Sql<Arc<Mirror>> {
         let version = counter(tx, DATA_VERSION).await?;
         let mut held = self.held.lock().await;
         let (found, mirror) = match held.iter().position(|(of, _)| *of == version) {
@@ -81,7 +81,7 @@ impl Mirrors {
 
 impl Mirror {
     /// Copies the rows that a query needs, unless they are there.
-    pub(super) async fn load(
+    pub(crate) async fn load(
         self: &Arc<Self>,
         tx: &Tx,
         admitted: &Admitted,

@@ -10,7 +10,7 @@ use crate::rows;
 use crate::tx::Tx;
 
 /// The catalogue of the whole base, whatever a filter hides.
-pub(super) async fn catalogue(tx: &Tx) -> Sql<Catalogue> {
+pub(crate) async fn catalogue(tx: &Tx) -> Sql<Catalogue> {
     let mut catalogue = Catalogue::default();
     let sql = "SELECT id, name, title, columns, is_surveyed FROM pikerag_base.data_tables
          WHERE name IS NOT NULL";
@@ -55,7 +55,7 @@ pub(super) async fn catalogue(tx: &Tx) -> Sql<Catalogue> {
 }
 
 /// The title of a table, by the documents that hold its rows; of very many, by some.
-pub(super) async fn title_of(tx: &Tx, table: i64) -> Sql<String> {
+pub(crate) async fn title_of(tx: &Tx, table: i64) -> Sql<String> {
     let sql = "SELECT s.uri, p.title
          FROM (SELECT source, sum(rows) AS rows FROM data_chunks WHERE data = $1 GROUP BY source
                ORDER BY source LIMIT $2) d
@@ -75,7 +75,7 @@ pub(super) async fn title_of(tx: &Tx, table: i64) -> Sql<String> {
 }
 
 /// The names of tables besides this one.
-pub(super) async fn taken(tx: &Tx, table: i64) -> Sql<BTreeSet<String>> {
+pub(crate) async fn taken(tx: &Tx, table: i64) -> Sql<BTreeSet<String>> {
     let sql = "SELECT name FROM data_tables WHERE name IS NOT NULL AND id <> $1";
     let names = tx.all(sql, &[&table]).await?;
     names.iter().map(|row| rows::text(row, 0)).collect()
