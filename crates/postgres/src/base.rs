@@ -41,12 +41,19 @@ impl Base {
         database: &Arc<Database>,
         location: &Location,
     ) -> Result<Self, StoreError> {
-        if database.is_read_only {
-            let problem = BaseProblem::ReadOnly { folder: location.shown_path() };
-            return Err(problem).context("opening the base to write");
-        }
-        let found = database.find_or_make(location.base()).await?;
-        Ok(Self::of(database, location, found))
+        check_writable(database, location)?;
+        let number = database.find_or_make(location.base()).await?;
+        Ok(Self::of(database, location, number))
+    }
+
+    /// Creates an empty base; `None` if there is one.
+    pub(crate) async fn create(
+        database: &Arc<Database>,
+        location: &Location,
+    ) -> Result<Option<Self>, StoreError> {
+        check_writable(database, location)?;
+        let made = database.make(location.base()).await?;
+        Ok(made.map(|number| Self::of(database, location, number)))
     }
 
     /// Opens the base of an address.
@@ -55,7 +62,7 @@ impl Base {
     /// [`StoreError::NotOurs`] if there is none.
     pub async fn open(database: &Arc<Database>, location: &Location) -> Result<Self, StoreError> {
         match database.find(location.base()).await? {
-            Some(found) => Ok(Self::of(database, location, found)),
+            Some(number) => Ok(Self::of(database, location, number)),
             None => Err(StoreError::NotOurs {
                 path: location.shown(),
                 reason: "there is no knowledge base yet".to_owned(),
@@ -63,12 +70,10 @@ impl Base {
         }
     }
 
-    fn of(database: &Arc<Database>, location: &Location, found: (i32, String)) -> Self {
-        let (number, identity) = found;
+    fn of(database: &Arc<Database>, location: &Location, number: i32) -> Self {
         let inner = Inner {
             database: Arc::clone(database),
             number,
-            identity,
             shown: location.shown_path(),
             who: ProcessIdentity::this_process(),
             runtime: Handle::current(),
@@ -199,6 +204,14 @@ impl Base {
     ) -> Result<Self, StoreError> {
         let snapshot = Snapshot::take(&self.inner, visible, filter).await?;
         Ok(Self { held: Some(Arc::new(snapshot)), only: None, ..self.clone() })
+    }
+}
+
+fn check_writable(database: &Database, location: &Location) -> Result<(), StoreError> {
+    match database.is_read_only {
+        true => Err(BaseProblem::ReadOnly { folder: location.shown_path() })
+            .context("opening the base to write"),
+        false => Ok(()),
     }
 }
 

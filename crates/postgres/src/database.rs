@@ -10,6 +10,7 @@ use deadpool_postgres::{
 use pikerag_knowledge::StoreError;
 
 use crate::error::{Context, ServerProblem};
+use crate::fault::Sql;
 use crate::location::Location;
 use crate::migrations;
 use crate::tls;
@@ -76,29 +77,34 @@ impl Database {
         Ok(Arc::new(Self { location, reads, writes, states, types, is_read_only }))
     }
 
-    /// The number and identity of a base; `None` if there is none of this name.
-    pub(crate) async fn find(&self, name: &str) -> Result<Option<(i32, String)>, StoreError> {
+    /// The number of a base; `None` if there is none of this name.
+    pub(crate) async fn find(&self, name: &str) -> Result<Option<i32>, StoreError> {
         let client = self.lent(Access::Read).await?;
-        let sql = "SELECT id, identity FROM pikerag.bases WHERE name = $1";
+        let sql = "SELECT id FROM pikerag.bases WHERE name = $1";
         let row = client.query_opt(sql, &[&name]).await.context("finding the base")?;
-        let Some(row) = row else { return Ok(None) };
-        let read = || Ok::<_, tokio_postgres::Error>((row.try_get(0)?, row.try_get(1)?));
-        read().map(Some).context("finding the base")
+        row.map(|row| row.try_get(0)).transpose().context("finding the base")
     }
 
     /// The same; an empty base is made if there is none.
-    pub(crate) async fn find_or_make(&self, name: &str) -> Result<(i32, String), StoreError> {
+    pub(crate) async fn find_or_make(&self, name: &str) -> Result<i32, StoreError> {
         if let Some(found) = self.find(name).await? {
             return Ok(found);
         }
-        let client = self.lent(Access::Documents).await?;
         // Another process may make it at the same time.
-        let sql = "INSERT INTO pikerag.bases (name, identity) VALUES ($1, replace(gen_random_uuid()::text, '-', ''))
-             ON CONFLICT (name) DO NOTHING";
-        client.execute(sql, &[&name]).await.context("making the base")?;
-        drop(client);
+        if let Some(made) = self.make(name).await? {
+            return Ok(made);
+        }
         let missing = || StoreError::Missing { what: format!("the base `{name}`") };
         self.find(name).await?.ok_or_else(missing)
+    }
+
+    /// Makes an empty base, and returns its number; `None` if there is one of this name.
+    pub(crate) async fn make(&self, name: &str) -> Result<Option<i32>, StoreError> {
+        let doing = "making the base";
+        let client = self.lent(Access::Documents).await?;
+        let sql = "INSERT INTO pikerag.bases (name) VALUES ($1) ON CONFLICT (name) DO NOTHING RETURNING id";
+        let row = client.query_opt(sql, &[&name]).await.context(doing)?;
+        row.map(|row| row.try_get(0)).transpose().context(doing)
     }
 
     /// The names of all bases, in order.
@@ -129,12 +135,25 @@ impl Database {
     /// # Errors
     /// The database cannot be written.
     pub async fn remove(&self, name: &str) -> Result<bool, StoreError> {
-        let doing = "deleting the base";
-        let Some((number, _)) = self.find(name).await? else { return Ok(false) };
+        let Some(number) = self.find(name).await? else { return Ok(false) };
+        let removed = self.remove_if(number, false).await;
+        removed.map_err(|fault| fault.in_words("deleting the base"))
+    }
+
+    /// Deletes a base, unless it has documents or replies. Returns whether it did.
+    pub(crate) async fn remove_empty(&self, number: i32) -> Result<bool, StoreError> {
+        let removed = self.remove_if(number, true).await;
+        removed.map_err(|fault| fault.in_words("deleting an empty base"))
+    }
+
+    async fn remove_if(&self, number: i32, is_empty: bool) -> Sql<bool> {
         let tx = self.begin(number, Access::Forget).await?;
-        let removed = tx.run("SELECT pikerag.remove_base($1)", &[&number]).await;
-        removed.map_err(|fault| fault.in_words(doing))?;
-        tx.commit().await.map_err(|fault| fault.in_words(doing))?;
+        let content = "(SELECT 1 FROM files LIMIT 1) UNION ALL (SELECT 1 FROM calls LIMIT 1)";
+        if is_empty && tx.exists(content, &[]).await? {
+            return Ok(false);
+        }
+        tx.run("SELECT pikerag.remove_base($1)", &[&number]).await?;
+        tx.commit().await?;
         Ok(true)
     }
 

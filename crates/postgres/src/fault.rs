@@ -33,21 +33,9 @@ impl Fault {
         StoreError::Failed { what: what.to_owned(), source }
     }
 
-    /// Whether the server stopped the statement, because its time was up.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.code() == Some(&tokio_postgres::error::SqlState::QUERY_CANCELED)
-    }
-
     /// Whether the connection is lost, so that another one may succeed.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Database(error) if error.is_closed())
-    }
-
-    fn code(&self) -> Option<&tokio_postgres::error::SqlState> {
-        match self {
-            Self::Database(error) => error.code(),
-            Self::Content(_) | Self::Store(_) => None,
-        }
     }
 }
 

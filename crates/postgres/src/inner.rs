@@ -17,8 +17,6 @@ pub(crate) struct Inner {
     pub(crate) database: Arc<Database>,
     /// The base's number in every table.
     pub(crate) number: i32,
-    /// Distinguishes this base from others that had its name before.
-    pub(crate) identity: String,
     /// Its address without the password.
     pub(crate) shown: PathBuf,
     pub(crate) who: ProcessIdentity,

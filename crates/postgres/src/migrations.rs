@@ -75,8 +75,12 @@ async fn layout(client: &Object) -> Sql<Option<i64>> {
 async fn update(client: &Object, server: &str) -> Sql<()> {
     client.batch_execute("BEGIN").await?;
     client.execute("SELECT pg_advisory_xact_lock($1, 0)", &[&lock::MIGRATION]).await?;
-    // Another process may have done it meanwhile.
+    // Another process may have done it meanwhile, and uses the views already.
     let found = layout(client).await?;
+    if found == Some(LAYOUT) {
+        client.batch_execute("COMMIT").await?;
+        return Ok(());
+    }
     if let Some(newer) = found.filter(|found| LAYOUT < *found) {
         return Err(Fault::Store(StoreError::NotOurs {
             path: server.to_owned(),

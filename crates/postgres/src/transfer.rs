@@ -82,11 +82,10 @@ pub async fn import(
         Ok::<_, StoreError>((source, counts))
     });
     let (source, counts) = opened.await.context(&doing)??;
-    if database.find(location.base()).await?.is_some() {
+    let Some(base) = Base::create(database, location).await? else {
         let problem = BaseProblem::Exists { folder: location.shown_path() };
         return Err(problem).context(&doing);
-    }
-    let base = Base::open_or_create(database, location).await?;
+    };
     let (send, receive) = channel(WAITING);
     let reading = spawn_blocking(move || read_file(&source, &send));
     let written = base
@@ -95,7 +94,8 @@ pub async fn import(
         })
         .await;
     if let Err(error) = written {
-        if let Err(left) = database.remove(location.base()).await {
+        // Another process may have stored documents in it meanwhile.
+        if let Err(left) = database.remove_empty(base.inner.number).await {
             let base = location.shown();
             tracing::warn!(base, error = ?left, "an empty base was left behind");
         }

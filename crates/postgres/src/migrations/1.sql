@@ -6,11 +6,10 @@
 CREATE FUNCTION pikerag.this_base() RETURNS integer LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ SELECT current_setting('pikerag.base')::integer $$;
 
--- `identity` distinguishes a base from others that had its name before.
+-- A number is never used again, so it distinguishes a base from others that had its name before.
 CREATE TABLE pikerag.bases (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    name text COLLATE "C" NOT NULL UNIQUE,
-    identity text NOT NULL
+    name text COLLATE "C" NOT NULL UNIQUE
 );
 
 CREATE TABLE pikerag.meta (
