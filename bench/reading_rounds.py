@@ -2,6 +2,7 @@
 """Measures what a reading round of `adaptive` shows: tokens, and the sentences that an answer needs.
 
     cargo build --release
+    cargo build --release --package pikerag-methods --example reading_rounds
     python3 bench/reading_rounds.py sentences --program target/release/pikerag --set musique --questions Q.jsonl --corpus C.jsonl
     python3 bench/reading_rounds.py replies --transcripts adaptive.jsonl
 
@@ -12,126 +13,75 @@ is one that the data set marks (HotpotQA), or one of the marked paragraph that h
 `replies` takes prompts of `adaptive` with a model's replies (JSON lines with `set`, `id`, `prompt`, `schema`, `reply`) and computes
 the prompts that today's program would send if the model found the same facts. A fact is visible if the prompt shows it.
 
-No model is called. The choice of sentences is a twin of `crates/methods/src/adaptive/excerpt.rs` and `shown.rs`, with simpler
-rules for words and sentences. Tokens are counted as by `estimate_tokens`. Needs nothing but Python and the program.
+No model is called. The example program `reading_rounds` (`--chooser`) chooses and splits sentences and counts tokens as `adaptive`
+does. Needs nothing but Python and the programs.
 """
 
 import argparse
 import collections
+import functools
 import json
-import math
 import pathlib
 import random
 import re
 import subprocess
 import tempfile
 
-LOOK = pathlib.Path(__file__).parent.parent / "crates/methods/src/prompts/look.md"
-TITLE, BEFORE, FIRST, NAMES, COMMON, NEAR = 0.6, 0.3, 0.3, 0.3, 0.3, 0.3
+ROOT = pathlib.Path(__file__).parent.parent
+LOOK = ROOT / "crates/methods/src/prompts/look.md"
 CHUNKS, ROUND_TOKENS, LONG_FACT, WITHOUT_NEWS, LOOKS = 8, 1500, 4, 2, 4
-GRAMMAR = set(
-    "a an the of in on at to for from by with and or but nor as is are was were be been being am do does did done has have had "
-    "he she it its they their his him her i you we us our your my me this that these those there here who whom whose which what "
-    "when where why how than then so if into onto over under about after before between during through while also not no".split()
-)
-NO_END = r"(?<!\b[A-Z]\.)(?<!\bDr\.)(?<!\bMr\.)(?<!\bSt\.)(?<!\bJr\.)(?<!\bvs\.)(?<!\bNo\.)"
-END = re.compile(r'(?<=[.!?])' + NO_END + r'["\')\]]?\s+(?=["(\'\[]?[A-Z0-9])|\n+')
 
 
+class Program:
+    """The example program `reading_rounds`, which answers one request a line."""
+
+    def __init__(self, path):
+        self.child = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+
+    def ask(self, kind, request):
+        self.child.stdin.write(json.dumps({kind: request}) + "\n")
+        self.child.stdin.flush()
+        reply = self.child.stdout.readline()
+        if not reply:
+            raise SystemExit(f"the program ended with {self.child.wait()} at the request {kind!r}")
+        return json.loads(reply)
+
+
+PROGRAM = None
+
+
+@functools.cache
 def tokens(text):
-    """As `estimate_tokens`: quarters of a token by the kind of a character."""
-    quarters = 0
-    for c in text:
-        if c.isascii() and c.isalnum() or c.isspace():
-            quarters += 1
-        else:
-            quarters += 2 if c.isascii() else 3
-    return math.ceil(quarters / 4)
+    return PROGRAM.ask("tokens", text)
 
 
-def terms(text):
-    found = []
-    for word in re.findall(r"\w+", text.lower()):
-        if word in GRAMMAR:
-            continue
-        for ending in ("ing", "ies", "es", "ed", "s"):
-            if len(word) > len(ending) + 3 and word.endswith(ending):
-                word = word[: -len(ending)]
-                break
-        found.append(word)
-    return found
+@functools.cache
+def words(text):
+    return PROGRAM.ask("words", text)
 
 
+@functools.cache
 def sentences(text):
-    return [part.strip() for part in END.split(text) if part and part.strip()]
+    return PROGRAM.ask("sentences", text)
 
 
 def bare(text):
     return re.sub(r"\W+", "", text.lower())
 
 
-class Chooser:
-    """Chooses sentences of passages, each a title and a text, for questions."""
-
-    def __init__(self, questions, passages):
-        counts = collections.Counter()
-        for title, text in passages:
-            counts.update(set(terms(title)) | set(terms(text)))
-        self.weights = {}
-        for term in (term for question in questions for term in terms(question)):
-            self.weights.setdefault(term, 1 / (1 + COMMON * counts[term]))
-        self.all = sum(self.weights.values()) or 1
-        self.titles = [set(terms(title)) for title, _ in passages]
-
-    def worths(self, title, parts):
-        title, before, worths = set(terms(title)), set(), []
-        for place, part in enumerate(parts):
-            own, fit = set(terms(part)), 0
-            for term, weight in self.weights.items():
-                fit += weight * (1 if term in own else TITLE if term in title else BEFORE if term in before else 0)
-            fit /= self.all
-            names_other = any(other and other <= own and not other <= title for other in self.titles)
-            worths.append((place, fit, fit + FIRST / (len(worths) + 1) + (NAMES if names_other else 0)))
-            before = own
-        return worths
-
-    def best(self, passage, limit):
-        parts = sentences(passage[1])
-        if tokens(passage[1]) <= limit:
-            return set(range(len(parts)))
-        return fill(parts, self.worths(passage[0], parts), limit)
-
-    def near(self, passage, limit, left_out):
-        parts = sentences(passage[1])
-        worths = self.worths(passage[0], parts)
-        return fill(parts, [worth for worth in worths if NEAR <= worth[1] and worth[0] not in left_out], limit)
+def in_first_round(question, passages, limit):
+    """For each passage, a title and a text, the places of the chosen sentences and the text that the prompt shows."""
+    listed = [{"title": title, "text": text} for title, text in passages]
+    return PROGRAM.ask("first", {"question": question, "passages": listed, "chunks": CHUNKS, "passage_tokens": limit})
 
 
-def fill(parts, worths, limit):
-    chosen = set()
-    for place, _, _ in sorted(worths, key=lambda worth: (-worth[2], worth[0])):
-        size = tokens(parts[place])
-        if not chosen or size <= limit:
-            chosen.add(place)
-            limit = max(0, limit - size)
-    return chosen
-
-
-def cut(text, chosen):
-    parts = sentences(text)
-    if len(parts) <= len(chosen):
-        return text
-    shown, following = "", 0
-    for place in sorted(chosen):
-        gap = "… " if place != following else ""
-        shown += (" " if shown else "") + gap + parts[place]
-        following = place + 1
-    return shown + (" …" if following < len(parts) else "")
-
-
-def of_first_round(question, passages, limit):
-    chooser, better = Chooser([question], passages), math.ceil(CHUNKS / 2)
-    return [chooser.best(passage, limit if rank < better else limit // 3) for rank, passage in enumerate(passages)]
+def in_later_round(questions, passages, limit):
+    """The same, where a passage that a round showed also has the places shown last and its facts."""
+    listed = []
+    for title, text, *known in passages:
+        places, facts = known if known else (None, None)
+        listed.append({"title": title, "text": text, "known": {"places": places, "facts": facts} if known else None})
+    return PROGRAM.ask("later", {"questions": questions, "passages": listed, "passage_tokens": limit})
 
 
 def as_shown(passages):
@@ -204,8 +154,8 @@ def measure_sentences(arguments):
     with tempfile.TemporaryDirectory() as folder:
         for question, hits in found_by_search(arguments.program, folder, questions, [corpus[paragraph] for paragraph in ids]):
             whole = whole_within(hits, ROUND_TOKENS)
-            chosen = of_first_round(question["question"], [hit[1:] for hit in hits], arguments.passage_tokens)
-            parts = [(name, title, cut(text, places)) for (name, title, text), places in zip(hits, chosen)]
+            chosen = in_first_round(question["question"], [hit[1:] for hit in hits], arguments.passage_tokens)
+            parts = [(name, title, part["text"]) for (name, title, _), part in zip(hits, chosen)]
             for method, shown in (("whole", whole), ("cut", parts)):
                 texts, sum_of = {name: bare(text) for name, _, text in shown}, sums[method]
                 sum_of["tokens"] += tokens(as_shown([hit[1:] for hit in shown]))
@@ -264,24 +214,20 @@ def again(calls, template, limit, sum_of):
         found = passages_of(call["prompt"])
         known.update(found)
         if number == 1:
-            chosen = dict(zip(found, of_first_round(question, list(found.values()), limit)))
+            names, chosen = list(found), in_first_round(question, list(found.values()), limit)
         else:
             with_facts = sorted({passage for passage, _ in facts})
-            shown = [name for name in found if name not in with_facts] + with_facts
-            chooser = Chooser(looks[number - 2]["reply"]["missing"], [known[name] for name in shown])
-            chosen = {}
-            for name in shown:
-                half, quotes = math.ceil(limit / 2), [bare(fact) for passage, fact in facts if passage == name]
-                parts = [bare(part) for part in sentences(known[name][1])]
-                repeats = lambda fact, part: part in fact or (fact in part and len(part) <= 2 * len(fact))
-                quoted = {place for place, part in enumerate(parts) if any(repeats(fact, part) for fact in quotes)}
-                left_out = quoted | last.get(name, set())
-                chosen[name] = chooser.near(known[name], half, left_out) if name in ever else chooser.best(known[name], half)
-        last = {name: places for name, places in chosen.items() if places}
-        if not last:
+            names, candidates = [name for name in found if name not in with_facts] + with_facts, []
+            for name in names:
+                own = [fact for passage, fact in facts if passage == name]
+                candidates.append((*known[name], last.get(name, []), own) if name in ever else known[name])
+            chosen = in_later_round(looks[number - 2]["reply"]["missing"], candidates, limit)
+        parts = {name: part for name, part in zip(names, chosen) if part["places"]}
+        if not parts:
             break
+        last = {name: part["places"] for name, part in parts.items()}
         ever |= set(last)
-        passages = [(known[name][0], cut(known[name][1], last[name])) for name in sorted(last)]
+        passages = [(known[name][0], parts[name]["text"]) for name in sorted(parts)]
         values = {
             "context": as_shown(passages),
             "facts": "\n".join(f"- {fact} ({known[passage][0]})" for passage, fact in facts),
@@ -312,8 +258,9 @@ def again(calls, template, limit, sum_of):
         if not is_open or without_news == WITHOUT_NEWS:
             break
         tried += [asked for asked in reply["missing"][:3] if asked not in tried]
-    held = {term for passage, _ in facts for part in known[passage] for term in terms(part)}
-    if is_open and not (given and set(terms(given)) <= held):
+    held = {word for passage, _ in facts for part in known[passage] for word in words(part)}
+    own = set(words(given or ""))
+    if is_open and not (own and own <= held):
         for call in (call for call in calls if call["schema"] != "look"):
             sum_of["calls"] += 1
             sum_of["last reading"] += size_of(call)
@@ -345,6 +292,7 @@ def main():
     by_sentences, by_replies = kinds.add_parser("sentences"), kinds.add_parser("replies")
     for kind, run in ((by_sentences, measure_sentences), (by_replies, measure_replies)):
         kind.add_argument("--passage-tokens", type=int, default=240)
+        kind.add_argument("--chooser", type=pathlib.Path, default=ROOT / "target/release/examples/reading_rounds")
         kind.set_defaults(run=run)
     by_sentences.add_argument("--program", type=pathlib.Path, required=True)
     by_sentences.add_argument("--set", choices=["musique", "hotpotqa", "2wiki"], required=True)
@@ -357,6 +305,8 @@ def main():
     by_replies.add_argument("--transcripts", type=pathlib.Path, required=True)
     arguments = parser.parse_args()
     arguments.program = getattr(arguments, "program", None) and arguments.program.resolve()
+    global PROGRAM
+    PROGRAM = Program(arguments.chooser.resolve())
     arguments.run(arguments)
 
 

@@ -147,6 +147,11 @@ def ollama(check):
     def _():
         assert client.generate(model="pikerag", prompt=QUESTION, format=SCHEMA).response == kept["filled"]
 
+    @operation("generate: stop")
+    def _():
+        reply = client.generate(model="pikerag", prompt=QUESTION, options={"stop": ["["]})
+        assert ANSWER.startswith(reply.response) and reply.response and reply.done_reason == "stop", reply
+
     def clock():
         """The time."""
 
@@ -156,7 +161,6 @@ def ollama(check):
 
     fields = {
         "chat: images": (lambda: client.chat(model="pikerag", messages=[MESSAGES[0] | {"images": [b"\x89PNG"]}]), lambda reply: False),
-        "generate: stop": (lambda: client.generate(model="pikerag", prompt=QUESTION, options={"stop": ["["]}), lambda reply: "[" not in reply.response),
         "generate: suffix": (lambda: client.generate(model="pikerag", prompt=QUESTION, suffix="end"), lambda reply: False),
         "create": (lambda: client.create(model="mine", from_="pikerag"), lambda reply: False),
         "copy": (lambda: client.copy("pikerag", "mine"), lambda reply: False),

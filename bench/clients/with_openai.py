@@ -149,6 +149,22 @@ def openai(check):
             assert short.finish_reason == "length", f"ignored in silence: {short.finish_reason}"
             assert text_of(kept["whole"]).startswith(short.message.content) and len(short.message.annotations or []) < 20, short
 
+    @operation("chat: stop")
+    def _():
+        choice = create(stop=["no such text", "["]).choices[0]
+        assert choice.finish_reason == "stop" and not choice.message.annotations, choice
+        assert choice.message.content == text_of(kept["whole"]).split("[")[0], choice
+
+    @operation("stream: stop")
+    def _():
+        chunks = [choice for chunk in create(stop="[", stream=True) for choice in chunk.choices]
+        assert "".join(choice.delta.content or "" for choice in chunks) == text_of(kept["whole"]).split("[")[0], chunks
+        assert chunks[-1].finish_reason == "stop", chunks[-1]
+
+    @operation("chat: more than four stop sequences: 400")
+    def _():
+        return Refused(fails(lambda: create(stop=list("abcde")), 400, param="stop"))
+
     @operation("chat: fields that ask for nothing")
     def _():
         tool = {"type": "function", "function": {"name": "clock", "parameters": {"type": "object", "properties": {}}}}
@@ -175,7 +191,6 @@ def openai(check):
 
     fields = {
         "n = 2": ({"n": 2}, lambda reply: len(reply.choices) == 2),
-        "stop": ({"stop": ["["]}, lambda reply: "[" not in text_of(reply)),
         "logprobs": ({"logprobs": True}, lambda reply: reply.choices[0].logprobs is not None),
         "logit_bias": ({"logit_bias": {"1": -100}}, lambda reply: False),
         "audio": ({"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "wav"}}, lambda reply: reply.choices[0].message.audio),

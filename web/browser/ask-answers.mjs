@@ -26,7 +26,7 @@ const page = {
 const sources = [[chunk, "text/markdown"], [table, "text/csv"], [page, "application/pdf"]];
 
 const cite = (number, of, span, quote, check = "verified") => ({ number, chunk: of.id, uri: of.uri, title: of.title, page: of.page, span, quote, check });
-const citations = [cite(1, chunk, spanOf(QUOTE), QUOTE), cite(2, page, { start: 0, end: 30 }, "The oil is changed every year."), cite(3, chunk, chunk.span, "Nobody wrote this.", "not_found")];
+const citations = [cite(1, chunk, spanOf(QUOTE), QUOTE), { ...cite(2, page, { start: 0, end: 30 }, "The oil is changed every year."), corrected: true }, cite(3, chunk, chunk.span, "Nobody wrote this.", "not_found")];
 const candidates = ["c1", "c3", "c2", "c1"].map((id, place) => ({
   atom: place === 0 ? "a1" : null, chunk: id, title: place === 0 ? `Handbook ${HOSTILE}` : `Passage ${place}`, text: "Which lining is replaced?", via: place === 0 ? "atoms" : "chunks", proposal: "When is a lining replaced?",
   score: 0.9 - 0.2 * place, parts: place === 0 ? { words: 0.5, meaning: 0.4 } : {},

@@ -5,6 +5,8 @@ import { becomes, isSound, settled } from "./browser.mjs";
 
 /** The words that are cited are marked: in Chinese text, on the page of a PDF, in the row of a table. */
 export async function sources(page, exchange, shoot) {
+  const edited = exchange.locator(".sources li").filter({ hasText: "corrected" });
+  await becomes(() => edited.locator(".number").allTextContents(), ["2"], "the mark of a corrected passage");
   await exchange.locator(".answer button[data-citation='1']").click();
   const drawer = page.locator("dialog[open]");
   await drawer.locator("mark").waitFor();

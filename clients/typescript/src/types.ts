@@ -107,6 +107,8 @@ export interface Citation {
   columns?: string[];
   best?: Span;
   replaced_by?: ReplacedBy;
+  /** Whether people corrected words of the passage. */
+  corrected?: boolean;
 }
 
 /** A passage that a method chose in `hop`, from 1; 0 for one that was added afterwards. */

@@ -99,6 +99,10 @@ pub(crate) fn notice(notice: &Notice, language: Language) -> String {
         )),
         Notice::NoEmbedder { .. } | Notice::Foreign { .. } => Some(see_doctor()),
         Notice::MethodsLeftOut { unmet, .. } => Some(provide(*unmet)),
+        Notice::PasswordTyped => Some(Words::new(
+            "put the address into a variable, and name it under `[[sources.database]]` as `url_variable`",
+            "请把地址放入环境变量，并在 `[[sources.database]]` 的 `url_variable` 中指定它",
+        )),
         _ => None,
     };
     with_advice(notice.in_words(language), advice, language)

@@ -2,6 +2,7 @@
 //! weights, open bases.
 
 mod databases;
+mod holding;
 mod session;
 
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
 use crate::base::{Base, address_of};
 use crate::error::{EngineError, Result};
+use crate::in_use::InUse;
 use crate::local_models::LocalServers;
 use crate::sandbox::{Programs, SandboxedReader};
 use crate::settings::{Settings, this_program};
@@ -57,6 +59,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         bases: Mutex::default(),
         databases: tokio::sync::Mutex::default(),
         users: Mutex::default(),
+        held: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
         exports: Arc::new(Semaphore::new(EXPORTS)),
         cancel: CancellationToken::new(),
@@ -132,6 +135,8 @@ pub(crate) struct Process {
     databases: tokio::sync::Mutex<HashMap<String, Arc<Database>>>,
     /// Counts the sessions over each folder: each of them and their clones holds a reference.
     users: Mutex<HashMap<PathBuf, Weak<()>>>,
+    /// The bases that requests hold, by folder; see [`Engine::hold`].
+    held: Mutex<HashMap<PathBuf, Weak<InUse>>>,
     long_reads: Arc<Semaphore>,
     exports: Arc<Semaphore>,
     cancel: CancellationToken,

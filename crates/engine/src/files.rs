@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use pikerag_indexing::FileError;
 use pikerag_knowledge::FileRecord;
+use pikerag_knowledge::uri::is_relation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -115,7 +116,8 @@ pub(crate) fn omitted_on_record(records: &[FileRecord], omitted: &[Omitted]) -> 
 /// The files on record that a walk would omit for their names, if nothing includes them.
 pub(crate) fn omitted_by_name(names: &Names, choice: &FileChoice) -> Vec<Omitted> {
     let include = matcher(names.root(), &choice.include);
-    let omitted = names.records().iter().filter_map(|file| {
+    let files = names.records().iter().filter(|file| !is_relation(&file.path));
+    let omitted = files.filter_map(|file| {
         let kind = kind_of_path(&file.path, choice)?;
         let is_included = include.matched(names.place(&file.path), false).is_ignore();
         (!is_included).then(|| Omitted { name: file.path.clone(), kind })

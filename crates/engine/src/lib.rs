@@ -31,12 +31,14 @@ mod change_error;
 mod chart;
 mod corrected;
 mod costs;
+mod databases;
 mod descriptors;
 mod engine;
 mod error;
 mod files;
 mod globs;
 mod graph;
+mod in_use;
 pub mod keys;
 mod limits;
 mod local_error;
@@ -67,7 +69,8 @@ pub mod parts {
     pub use pikerag_eval::report::{Report as EvalReport, text as eval_text};
     pub use pikerag_indexing::estimate::Estimate;
     pub use pikerag_indexing::{
-        FileError, Learned, MissingPart, Outcome, Repeat, Report as IndexReport, mark_in_words,
+        DatabaseFault, FileError, Learned, MissingPart, Outcome, Repeat, Report as IndexReport,
+        mark_in_words,
     };
     pub use pikerag_knowledge::Spent;
     pub use pikerag_methods::pike::Classifier;
@@ -75,7 +78,7 @@ pub mod parts {
         Cost as MethodCost, Described, Description, Range, WithoutModel,
     };
     pub use pikerag_methods::{
-        FillSchema, Filled, NotFilled, SolveError, Speaker, Turn, UnusableSchema,
+        FillSchema, Filled, NotFilled, ReplacedDocument, SolveError, Speaker, Turn, UnusableSchema,
     };
     pub use pikerag_models::open_models::catalogue::find as find_open_model;
     pub use pikerag_models::open_models::{FetchError, Fetched, FoundServer, OpenModel, Source};
@@ -85,6 +88,7 @@ pub mod parts {
     };
     pub use pikerag_postgres::ServerProblem;
     pub use pikerag_retrieve::{RetrieveError, Search, SimilarityBy};
+    pub use pikerag_sources::DatabaseUrl;
     pub use pikerag_store::{
         BaseProblem, CheckFact, Copied, Finding, Health, Originals, PageCaches, Part, Remains,
         StoreLimits,

@@ -11,7 +11,7 @@
 //! connections and running questions refer to the path. No folder is used twice.
 //!
 //! Several servers may share the folder. A change needs [`MadeBases::lock`], which one server at a
-//! time has.
+//! time has. A removal also needs that no server uses the base ([`Engine::hold`](crate::Engine::hold)).
 
 mod lock;
 
@@ -26,6 +26,7 @@ use self::lock::FolderLock;
 use crate::base::folder_of;
 use crate::engine::Session;
 use crate::error::Result;
+use crate::in_use::{IN_USE, Unused};
 use crate::random::random_hex;
 use crate::settings::{Settings, is_base_name};
 use crate::uploads::Uploads;
@@ -44,7 +45,7 @@ const REMOVED: &str = "removed";
 /// documents of this base.
 const IGNORE: (&str, &str) = (".pikeragignore", "# The documents of another base.\n*\n");
 /// Everything that the folder of a base contains. A folder with other entries is not ours.
-const ENTRIES: [&str; 5] = [NAME, NEW_NAME, BASE, UPLOADS, IGNORE.0];
+const ENTRIES: [&str; 6] = [NAME, NEW_NAME, BASE, UPLOADS, IGNORE.0, IN_USE];
 /// The file with a name that is being written.
 const NEW_NAME: &str = "name.new";
 /// The hexadecimal digits at the end of the name of a folder.
@@ -79,22 +80,18 @@ impl MadeBases {
     /// The folders of the bases by name. Incomplete and removed bases are absent. If two have the
     /// same name, the first folder by name counts.
     pub fn all(&self) -> BTreeMap<String, PathBuf> {
-        let mut all: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for own in self.folders(is_own) {
-            let name = match fs::read_to_string(own.join(NAME)) {
-                Ok(name) => name.trim().to_owned(),
-                Err(error) => {
-                    warn!(folder = %own.display(), %error, "it holds no name of a base");
-                    continue;
-                }
-            };
-            if !is_base_name(&name) || all.contains_key(&name) {
-                warn!(folder = %own.display(), name, "the name of this base is bad or used twice");
-                continue;
-            }
-            all.insert(name, own.join(BASE));
+        by_name(self.folders(is_own)).0
+    }
+
+    /// As [`MadeBases::all`], for a caller who must not take an unreadable base for a removed one.
+    ///
+    /// # Errors
+    /// The folder, or the name of a base, cannot be read.
+    pub fn read(&self) -> io::Result<BTreeMap<String, PathBuf>> {
+        match by_name(self.list(is_own)?) {
+            (all, None) => Ok(all),
+            (_, Some(error)) => Err(error),
         }
-        all
     }
 
     /// Digits that differ if a server made, renamed or removed a base meanwhile. To find its bases,
@@ -154,15 +151,19 @@ impl MadeBases {
         own.map(Path::to_owned).ok_or_else(elsewhere)
     }
 
-    /// The folders whose names fit, in order.
+    /// The folders whose names fit, in order; none if they cannot be listed.
     fn folders(&self, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        self.list(fits).unwrap_or_else(|error| {
+            warn!(folder = %self.folder.display(), %error, "its bases cannot be listed");
+            Vec::new()
+        })
+    }
+
+    fn list(&self, fits: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
-            Err(error) => {
-                warn!(folder = %self.folder.display(), %error, "its bases cannot be listed");
-                return Vec::new();
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
         };
         let is_ours = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str());
@@ -170,10 +171,12 @@ impl MadeBases {
             let is_folder = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
             is_folder && name.is_some_and(&fits)
         };
-        let mut folders: Vec<PathBuf> =
-            entries.flatten().map(|entry| entry.path()).filter(is_ours).collect();
+        let mut folders = Vec::new();
+        for entry in entries {
+            folders.extend(Some(entry?.path()).filter(&is_ours));
+        }
         folders.sort();
-        folders
+        Ok(folders)
     }
 }
 
@@ -212,12 +215,15 @@ impl LockedBases {
 
     /// Removes the base in a folder with its uploads. From its first step on the base is gone: files
     /// that a crash or an error leaves are removed by [`MadeBases::finish_removals`]. Files of others
-    /// in its own folder stay there.
+    /// in its own folder stay there. It blocks for 2 seconds at most while another server uses the
+    /// base.
     ///
     /// # Errors
-    /// The first step failed; the base is unchanged.
+    /// [`ErrorKind::WouldBlock`] if a server uses the base for longer, or the first step failed; the
+    /// base is unchanged.
     pub fn remove(&self, base: &Path) -> io::Result<()> {
         let own = self.bases.own(base)?;
+        let _unused = Unused::of(&own)?;
         let removed = own.with_extension(REMOVED);
         fs::rename(&own, &removed)?;
         // The base is gone already: an error here does not bring it back.
@@ -229,6 +235,29 @@ impl LockedBases {
         }
         Ok(())
     }
+}
+
+/// The folders of bases by the names that their own folders hold, and the first name that cannot be
+/// read.
+fn by_name(folders: Vec<PathBuf>) -> (BTreeMap<String, PathBuf>, Option<io::Error>) {
+    let (mut all, mut unread) = (BTreeMap::new(), None);
+    for own in folders {
+        let name = match fs::read_to_string(own.join(NAME)) {
+            Ok(name) => name.trim().to_owned(),
+            Err(error) => {
+                warn!(folder = %own.display(), %error, "it holds no name of a base");
+                // Another server may have removed it after it was listed.
+                unread = unread.or(Some(error).filter(|error| error.kind() != ErrorKind::NotFound));
+                continue;
+            }
+        };
+        if !is_base_name(&name) || all.contains_key(&name) {
+            warn!(folder = %own.display(), name, "the name of this base is bad or used twice");
+            continue;
+        }
+        all.insert(name, own.join(BASE));
+    }
+    (all, unread)
 }
 
 /// Whether [`LockedBases::make`] could have given this name to a folder: `law-1f0c44a2`.
@@ -322,6 +351,7 @@ fn random() -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::in_use::InUse;
 
     fn made() -> (tempfile::TempDir, MadeBases) {
         let place = tempfile::tempdir().unwrap();
@@ -498,5 +528,33 @@ mod tests {
         remove(&bases, &law).unwrap();
         versions.push(bases.version());
         assert!(versions.windows(2).all(|pair| pair[0] != pair[1]), "{versions:?}");
+    }
+
+    #[test]
+    fn a_base_that_a_server_uses_is_not_removed() {
+        let (_place, bases) = made();
+        let law = make(&bases, "law");
+        let used = InUse::of(law.parent().unwrap()).unwrap();
+        assert_eq!(remove(&bases, &law).unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(names(&bases), ["law"]);
+        rename(&bases, &law, "statutes").unwrap();
+        drop(used);
+        remove(&bases, &law).unwrap();
+        assert!(entries(&bases).is_empty(), "no file is left");
+    }
+
+    #[test]
+    fn an_unreadable_name_is_no_removed_base() {
+        let (_place, bases) = made();
+        let law = make(&bases, "law");
+        make(&bases, "tea");
+        let name = law.with_file_name(NAME);
+        fs::remove_file(&name).unwrap();
+        // A folder in place of the file cannot be read, whoever runs the test.
+        fs::create_dir(&name).unwrap();
+        assert!(bases.read().is_err());
+        assert_eq!(names(&bases), ["tea"]);
+        fs::remove_dir(&name).unwrap();
+        assert_eq!(bases.read().unwrap().into_keys().collect::<Vec<_>>(), ["tea"]);
     }
 }

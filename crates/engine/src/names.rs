@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use pikerag_knowledge::uri::is_relation;
 use pikerag_knowledge::{FileRecord, Which};
 use pikerag_postgres::Location;
 
@@ -92,14 +93,17 @@ impl Names {
         let places: HashMap<String, PathBuf> = records
             .iter()
             .map(|file| {
-                let path = raw_folders.path_of(&root.folder, &file.path);
-                (file.path.clone(), folders.of_file(&path))
+                let place = match is_relation(&file.path) {
+                    true => PathBuf::from(&file.path),
+                    false => folders.of_file(&raw_folders.path_of(&root.folder, &file.path)),
+                };
+                (file.path.clone(), place)
             })
             .collect();
         let (mut kept, mut duplicates) = (HashMap::new(), Vec::new());
         let is_ours = |file: &FileRecord| {
             let name = places.get(&file.path).and_then(|at| root.name_of(at));
-            name.is_some_and(|name| name == file.path)
+            is_relation(&file.path) || name.is_some_and(|name| name == file.path)
         };
         // Files with the name that they would get today come first: if two names mean one file,
         // that name stays.
@@ -115,7 +119,8 @@ impl Names {
                     free.insert(&file.path);
                     // If the root is unknown, the file at this place is not the one that was read
                     // under this name.
-                    if root.is_certain || Path::new(&file.path).is_absolute() {
+                    let is_fixed = Path::new(&file.path).is_absolute() || is_relation(&file.path);
+                    if root.is_certain || is_fixed {
                         kept.insert(at.clone(), file.path.clone());
                     }
                 }
@@ -141,7 +146,8 @@ impl Names {
 
     /// The reason why the place of a file of the base is unknown; `None` if it is known.
     pub(crate) fn unclear_reason(&self, name: &str) -> Option<UnclearReason> {
-        (!self.root.is_certain && Path::new(name).is_relative()).then_some(UnclearReason::NoRoot)
+        let is_below_root = Path::new(name).is_relative() && !is_relation(name);
+        (!self.root.is_certain && is_below_root).then_some(UnclearReason::NoRoot)
     }
 
     /// A fresh look at the disk, with the mount points of the base.
@@ -149,8 +155,11 @@ impl Names {
         Disk::with_mounts(&self.mounts)
     }
 
-    /// The place of a file of the base.
+    /// The place of a file of the base; for a table of a database, its name.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
+        if is_relation(name) {
+            return PathBuf::from(name);
+        }
         self.places.get(name).cloned().unwrap_or_else(|| path_of(&self.root.folder, name))
     }
 
@@ -180,7 +189,11 @@ impl Names {
 
     /// The absolute place of a typed path. Links in the path to a folder are resolved; a file that
     /// is itself a link is not followed. The path need not exist. A decoded name leads to its file.
+    /// The name of a database or of its table is unchanged.
     pub(crate) fn absolute(&self, typed: &Path) -> PathBuf {
+        if typed.to_str().is_some_and(is_relation) {
+            return typed.to_owned();
+        }
         let mut at = self.here.clone();
         for part in typed.components() {
             match part {
@@ -286,6 +299,20 @@ mod tests {
             name("../../z.md"),
             folder.path().canonicalize().unwrap().with_file_name("z.md").to_str().unwrap()
         );
+    }
+
+    #[test]
+    fn a_table_of_a_database_is_named_alike_everywhere() {
+        let (_folder, names) = names("a", &["a/x.md", "postgres://h/db/public.staff"]);
+        let table = Path::new("postgres://h/db/public.staff");
+        assert_eq!(names.absolute(table), table);
+        assert_eq!(names.name(table).as_deref(), Ok("postgres://h/db/public.staff"));
+        assert_eq!(
+            names.place("postgres://h/db/public.other"),
+            Path::new("postgres://h/db/public.other")
+        );
+        let below = |typed: &str| names.under(&[PathBuf::from(typed)]).len();
+        assert_eq!((below("postgres://h/db"), below("postgres://h/d"), below(".")), (1, 0, 1));
     }
 
     /// `报告.md` in GBK, as a disk from Windows has it.

@@ -37,6 +37,9 @@ pub enum Notice {
     NoAtomizer,
     /// The settings or the environment name an endpoint for chat, and no model.
     NoModel { base_url: String },
+    /// The address of a database was typed with its password, which other users of the machine and
+    /// the shell's history may show.
+    PasswordTyped,
     /// The data set marks questions as unanswerable.
     Unanswerable {
         #[schema(value_type = String)]
@@ -118,6 +121,9 @@ impl fmt::Display for Notice {
             Self::NoModel { base_url } => write!(
                 f,
                 "no model is in use: {base_url} is set, but not its model; set OPENAI_MODEL, or `model` under [chat]"
+            ),
+            Self::PasswordTyped => f.write_str(
+                "the password of the database is on the command line, where the list of processes and the shell's history show it",
             ),
             Self::Unanswerable { path, questions } => write!(
                 f,

@@ -1,6 +1,6 @@
 //! Makes random names and keys.
 
-use std::fmt::Write as _;
+use pikerag_knowledge::hex;
 
 /// `N` random bytes of the system as 2·`N` hexadecimal digits.
 ///
@@ -9,11 +9,7 @@ use std::fmt::Write as _;
 pub(crate) fn random_hex<const N: usize>() -> Result<String, getrandom::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string never fails.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+    Ok(hex(&bytes))
 }
 
 #[cfg(test)]

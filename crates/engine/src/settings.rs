@@ -4,6 +4,7 @@
 mod change;
 mod check;
 mod choice;
+mod databases;
 mod declaration;
 mod edit;
 mod endpoints;
@@ -41,6 +42,7 @@ use serde::Deserialize;
 pub use self::change::ChatChoice;
 pub(crate) use self::change::{ChangeableFile, chat_of};
 pub use self::choice::FileChoice;
+pub use self::databases::DatabaseSettings;
 pub use self::declaration::declaration;
 pub(crate) use self::edit::with_chat;
 pub use self::environment::{Environment, arguments};
@@ -96,6 +98,8 @@ pub struct Settings {
     pub originals: Option<u64>,
     /// The files that indexing takes from folders; a request adds its own globs.
     pub choice: FileChoice,
+    /// The databases whose tables may be indexed.
+    pub databases: Vec<DatabaseSettings>,
     /// The fewest tokens of a chunk that a model ends.
     pub min_tokens: u64,
     /// US dollars per million tokens, by model.

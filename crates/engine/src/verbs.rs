@@ -68,7 +68,7 @@ pub use self::feedback::{
     revoke_verified, stale_verified, verified,
 };
 pub use self::files::{FileLine, FilesResponse, NamedFile, OnDisk, files, find_files, named_files};
-pub use self::fill::{FillRequest, FillResponse, can_fill, fill};
+pub use self::fill::{FillRequest, can_fill, fill};
 pub use self::forecast::{ForecastUsd, QuestionForecast, forecast};
 pub use self::formats::{FormatFacts, FormatLine, FormatsResponse, RefusedLine, ToolLine, formats};
 pub use self::graph::{
@@ -160,6 +160,7 @@ mod tests {
             session,
             &EstimateRequest {
                 paths,
+                databases: Vec::new(),
                 with,
                 without,
                 chunking,
@@ -171,6 +172,7 @@ mod tests {
             session,
             &IndexRequest {
                 paths: Vec::new(),
+                databases: Vec::new(),
                 prune: false,
                 retry_refused: false,
                 with: Vec::new(),

@@ -230,6 +230,7 @@ mod tests {
             best: None,
             check,
             replaced_by: None,
+            corrected: false,
         }
     }
 

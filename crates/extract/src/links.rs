@@ -1,5 +1,6 @@
 //! Resolves a document's links and lists the names under which each chunk is found.
 
+use pikerag_knowledge::uri::stem;
 use pikerag_knowledge::{Chunk, ChunkId, Link, NameUse, Source, file_uri};
 use pikerag_language::names::{Name, names_in, title_names};
 
@@ -31,7 +32,7 @@ pub(crate) fn names(
     links: &[(ChunkId, Link)],
 ) -> Vec<(ChunkId, NameUse)> {
     let file = path.rsplit('/').next().unwrap_or(path);
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let stem = stem(path);
     let mut uses = Vec::new();
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let mut titles = title_names(&source.title);

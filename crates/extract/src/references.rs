@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use pikerag_knowledge::uri::stem;
 use pikerag_knowledge::{NameKey, ReferenceKind, Source};
 use pikerag_language::is_chinese;
 use pikerag_language::names::{LONGEST, Name, joined, names_in, title_names};
@@ -50,7 +51,7 @@ pub(crate) fn known_as(path: &str, source: &Source) -> Vec<(NameKey, Option<Refe
             let file = path.rsplit('/').next().unwrap_or(path);
             let names = title_names(file);
             known.extend(names.iter().map(|(name, _)| (key(name), Some(ReferenceKind::File))));
-            add_numbers(file.rsplit_once('.').map_or(file, |(stem, _)| stem), &mut known);
+            add_numbers(stem(path), &mut known);
         }
     }
     add_numbers(&source.title, &mut known);

@@ -214,6 +214,7 @@ pub(crate) fn close(held: Vec<Piece>, section: Option<usize>) -> Option<Draft> {
             header: whole.header.clone(),
             rows: Vec::new(),
             lines: Vec::new(),
+            key: whole.key,
         });
         if let Some(cells) = row.and_then(|row| whole.rows.get(row)) {
             part.rows.push(cells.clone());

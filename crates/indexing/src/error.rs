@@ -3,6 +3,8 @@
 use pikerag_parse::ParseError;
 use serde::{Serialize, Serializer};
 
+use crate::database_fault::DatabaseFault;
+
 const MIB: f64 = 1_048_576.0;
 
 /// Why a file cannot be read. Its JSON form is its message.
@@ -51,6 +53,9 @@ pub enum FileError {
     /// Its documents contain no text.
     #[error("it holds no text")]
     NoText,
+    /// It is a database or a table of one.
+    #[error(transparent)]
+    Database(#[from] DatabaseFault),
 }
 
 impl FileError {
@@ -76,6 +81,7 @@ impl FileError {
             Self::NoParser { .. } => "no-parser",
             Self::Refused(error) => error.code(),
             Self::NoText => "file-without-text",
+            Self::Database(fault) => fault.code(),
         }
     }
 }

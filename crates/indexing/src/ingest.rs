@@ -62,7 +62,9 @@ pub async fn read_files(
     let mut report = Report::default();
     let available = tools.available();
     let plan = Plan { params, available: &available, wanted: Vec::new() };
-    reading::read_all(tools, files, &plan, watch, &mut report).await?;
+    let reading = reading::read_all(tools, files, &plan, watch, &mut report).await;
+    tools.reader.finish().await;
+    reading?;
     moved::delete_moved(tools, params, &mut report).await?;
     repeats::find_repeats(tools, params, &mut report).await?;
     Ok(report)

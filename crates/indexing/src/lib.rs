@@ -4,6 +4,7 @@
 mod bill;
 mod call_batch;
 mod cluster;
+mod database_fault;
 mod embed;
 mod error;
 pub mod estimate;
@@ -22,6 +23,7 @@ mod table;
 mod tools;
 pub mod waiting;
 
+pub use database_fault::DatabaseFault;
 pub use error::FileError;
 pub use ingest::{Learned, Sample, build, ingest, learn, pair_with_keys, read_files};
 pub use outcome::{Outcome, Progress, Repeat, Report};

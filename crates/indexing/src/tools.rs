@@ -26,6 +26,10 @@ pub trait FileReader: Send + Sync {
     /// # Errors
     /// Nothing can be read from the file.
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError>;
+
+    /// Releases what reading holds, such as connections. Indexing calls it once no further file is
+    /// read; the later stages may take hours.
+    async fn finish(&self) {}
 }
 
 /// The content of a file at one time.

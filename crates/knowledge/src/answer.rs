@@ -197,6 +197,10 @@ pub struct Citation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub replaced_by: Option<ReplacedBy>,
+    /// Whether people corrected words of the chunk after it was read from its file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub corrected: bool,
 }
 
 /// The newer version of a document, which replaces it. A program recognised it by the names, titles

@@ -155,6 +155,7 @@ mod tests {
             header: vec!["order".to_owned(), "port".to_owned()],
             rows: vec![vec!["Z-1".to_owned(), "Hambvrg".to_owned()]],
             lines,
+            key: 0,
         };
         Document {
             fragment: String::new(),

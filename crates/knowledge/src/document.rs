@@ -205,6 +205,29 @@ pub struct Table {
     /// The span of each line of the table in the document's text, header first: a chunk may end
     /// between two of them, never inside one.
     pub lines: Vec<Span>,
+    /// The number of leading columns that identify a row; 0 unless the source states a key, as a
+    /// database does.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub key: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// A row that can be found and read alone: `Name: Ada; Born: 1815`; empty cells are skipped.
+pub fn named_row(header: &[String], row: &[String]) -> String {
+    let names = header.iter().map(Some).chain(std::iter::repeat(None));
+    let mut cells = Vec::new();
+    for (name, cell) in names.zip(row) {
+        match name {
+            _ if cell.is_empty() => {}
+            Some(name) if !name.is_empty() => cells.push(format!("{name}: {cell}")),
+            _ => cells.push(cell.clone()),
+        }
+    }
+    cells.join("; ")
 }
 
 /// A link out of a document, as written there.

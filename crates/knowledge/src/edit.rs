@@ -200,6 +200,7 @@ mod tests {
             header: vec!["order".to_owned(), "port".to_owned()],
             rows: vec![vec!["Z-1".to_owned(), "Hambvrg".to_owned()]],
             lines: vec![of("| order | port |\n"), of("| Z-1 | Hambvrg |\n")],
+            key: 0,
         };
         let blocks = vec![
             Block::new(BlockKind::Heading { level: 1 }, of("Title")),

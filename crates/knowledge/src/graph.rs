@@ -10,6 +10,7 @@ use crate::document::{Area, Image, Link, PageBox, Span, Table};
 use crate::id::{AtomId, ChunkId, SectionId, SourceId};
 use crate::names::{NameKey, NameUse};
 use crate::references::ReferenceKind;
+use crate::uri::row_uri;
 
 /// The layers of the heterogeneous graph (PIKE-RAG §3.1).
 #[derive(
@@ -229,6 +230,25 @@ impl Chunk {
             }
             _ => self.text.as_str().into(),
         }
+    }
+
+    /// The address of a part of the chunk's document: the URI of a row, if the part lies in one row
+    /// whose key is known, else the URI of the document.
+    pub fn address_of(&self, span: Span) -> String {
+        self.row_address(span).unwrap_or_else(|| self.uri.clone())
+    }
+
+    fn row_address(&self, span: Span) -> Option<String> {
+        let table = self.table.as_ref().filter(|table| 0 < table.key)?;
+        let is_inside = |line: &Span| line.start <= span.start && span.end <= line.end;
+        let line = table.lines.iter().position(is_inside)?;
+        let header_lines = table.lines.len().saturating_sub(table.rows.len());
+        let row = table.rows.get(line.checked_sub(header_lines)?)?;
+        let cells = table.header.iter().zip(row).take(table.key);
+        let key: Vec<(&str, &str)> =
+            cells.map(|(name, cell)| (name.as_str(), cell.as_str())).collect();
+        let is_whole = key.len() == table.key && key.iter().all(|(_, cell)| !cell.is_empty());
+        is_whole.then(|| row_uri(&self.uri, key.into_iter()))
     }
 
     /// The text to search: [`Chunk::reading_text`] and the model's description, if there is one.

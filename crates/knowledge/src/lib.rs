@@ -12,6 +12,7 @@ mod error_chain;
 pub mod facts;
 pub mod filter;
 pub mod graph;
+mod hexadecimal;
 pub mod id;
 mod ideas;
 pub mod names;
@@ -51,6 +52,7 @@ pub use distilled::{
 };
 pub use document::{
     Area, Block, BlockKind, Chunking, Document, Image, Link, PageBox, Problem, Span, Table,
+    named_row,
 };
 pub use error_chain::error_chain;
 pub use facts::{
@@ -61,6 +63,7 @@ pub use filter::{BadFilter, Comparison, Condition, Filter, FilterField};
 pub use graph::{
     Atom, AtomKind, Chunk, ChunkKind, DocumentGraph, EdgeKind, LayerKind, NodeKind, Section, Source,
 };
+pub use hexadecimal::hex;
 pub use id::{
     AtomId, ChunkId, CommunityId, EntityId, NodeId, RecordId, RelationId, RunId, SectionId,
     SourceId, SummaryId, TagClassId, TagId, VerifiedId,
@@ -81,8 +84,8 @@ pub use ports::{
     SearchIndex, SearchWriter, ShortDescription, SimilarTerm, Snapshots, SourceSummary, SqlLimits,
     Stage, StoreError, StructureChange, StructuredReader, StructuredWriter, TableShape, TagClasses,
     TagEdit, TagQuery, TagReader, TagWriter, TextToEmbed, Timings, TokenLogprob, Usage, Vector,
-    VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which, mean_probability, nearest_atoms,
-    nearest_chunks, pairs_from,
+    VectorSet, VerifiedReader, VerifiedWriter, Wanted, Which, cosine, mean_probability,
+    nearest_atoms, nearest_chunks, pairs_from,
 };
 pub use problem::ProblemFact;
 pub use records::{

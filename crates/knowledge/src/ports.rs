@@ -26,7 +26,7 @@ mod writer;
 pub use base::{KnowledgeBase, KnowledgeWriter};
 pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, RecordsOf, Which};
 pub use data::{DataTables, DataWriter, RowPlace, RowReader, SqlLimits, TableShape};
-pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector};
+pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector, cosine};
 pub use error::StoreError;
 pub use graph::{
     ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,

@@ -51,6 +51,8 @@ pub enum ProblemFact {
     TableUnreadable { reason: String },
     #[error("binary values were skipped, in {cells} cells")]
     BinaryValues { cells: usize },
+    #[error("the account may not read it: left out")]
+    NotPermitted,
     #[error(
         "the database has a write-ahead log: data that is only in its `-wal` file was not read; close the program that uses it, and index it again"
     )]

@@ -371,6 +371,14 @@ pub enum Event {
         /// The answer.
         answer: String,
     },
+    /// A model filled a schema of the caller from the answer. Its calls are those of this event, which
+    /// comes after the end of the run, and which a replay leaves out.
+    Filled {
+        /// The name of the schema; empty if it has none.
+        schema: String,
+        /// Whether the answer gives the values.
+        is_filled: bool,
+    },
     /// Something the reader should know.
     Noted {
         /// The note.

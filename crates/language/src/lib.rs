@@ -7,6 +7,7 @@ mod asking;
 mod chinese;
 mod dates;
 mod decimal;
+mod everyday;
 pub mod fold;
 mod format;
 mod invisible;
@@ -31,6 +32,7 @@ mod written_out;
 
 pub use chinese::chinese_names_in;
 pub use dates::month_named;
+pub use everyday::formal_words;
 pub use format::format_number;
 pub use invisible::is_invisible;
 pub use language::{is_chinese, language_of};

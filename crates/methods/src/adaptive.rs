@@ -2,7 +2,7 @@
 //! reports their facts, what is missing, and the answer. A search for what is missing gives the passages of
 //! the next round.
 
-mod excerpt;
+pub mod excerpt;
 mod findings;
 mod lookup;
 mod params;
@@ -140,7 +140,7 @@ impl Solving<'_> {
                 is_last: number == most,
                 lookups: self.params.lookups,
             };
-            shown = self.marked(shown).await?;
+            shown = self.marked(run, shown).await?;
             shown = self.shortened(run, shown).await?;
             let reply =
                 read_round(self.ports, run, self.question, &self.findings, &shown, asking).await?;
@@ -196,9 +196,11 @@ impl Solving<'_> {
     }
 
     /// The passages of a round, with a mark in the titles of documents that another known document replaces.
-    async fn marked(&self, shown: Shown) -> Result<Shown, SolveError> {
+    async fn marked(&self, run: &Run, shown: Shown) -> Result<Shown, SolveError> {
         let (known, context) = (self.findings.context(&self.findings.all()), shown.context());
-        let marked = with_marked_titles_among(self.ports, self.question, &known, &context).await?;
+        let read = run.editions();
+        let marked =
+            with_marked_titles_among(self.ports, read, self.question, &known, &context).await?;
         Ok(match marked {
             Some(marked) => shown.shortened(&marked).0,
             None => shown,

@@ -55,7 +55,7 @@ pub async fn answer_whole(
     notes: &str,
 ) -> Result<Option<Reading>, SolveError> {
     let model = ports.models.need(Role::Answer)?;
-    let marked = with_marked_titles(ports, question, context).await?;
+    let marked = with_marked_titles(ports, run.editions(), question, context).await?;
     let whole = marked.as_ref().unwrap_or(context);
     let shown = fitted(ports, question, whole, notes, run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);

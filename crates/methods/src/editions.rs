@@ -6,31 +6,33 @@
 
 mod edition;
 mod kinds;
+mod listing;
 mod marks;
 mod order;
+mod reading;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use pikerag_knowledge::uri::file_path;
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Context, KnowledgeBase, Question, ReplacedBy, SourceId, StoreError,
-    Which,
+    Answer, Chunk, ChunkId, Context, CorpusReader, Question, ReplacedBy, SourceId, StoreError,
 };
 use pikerag_language::pattern;
 use pikerag_narrate::{InWords, Language};
 use pikerag_reason::{Claim, Reading};
 
-use self::edition::{Edition, Stored, name_key, without_marks, words_of};
+use self::edition::{Edition, name_key, without_marks, words_of};
 use self::kinds::{Kind, kind_of};
+pub use self::listing::{ReplacedDocument, replaced_documents};
 use self::marks::{dates, in_plain_form, versions, written};
 use self::order::order;
+pub use self::reading::ReadEditions;
 use crate::ports::{Ports, SolveError};
 
 /// Documents of one name that are compared, at most.
 const COMPARED: usize = 8;
-/// Passages of a document that are read, at most.
-const PASSAGES: usize = 64;
 /// Cited documents whose other editions are sought, and passages that a search returns, at most.
 const SOUGHT: usize = 8;
 const FOUND: usize = 32;
@@ -50,6 +52,7 @@ pattern!(
 /// The base cannot be read.
 pub(crate) async fn newer_first(
     ports: &Ports,
+    read: &ReadEditions,
     question: &Question,
     context: &Context,
     reading: &mut Reading,
@@ -58,7 +61,7 @@ pub(crate) async fn newer_first(
     if reading.claims.is_empty() {
         return Ok(());
     }
-    let found = replacements(ports.base.as_ref(), &of_chunks(in_context(context))).await?;
+    let found = replacements(&*ports.base, read, &of_chunks(in_context(context))).await?;
     if found.is_empty() {
         return Ok(());
     }
@@ -112,7 +115,11 @@ pub(crate) async fn newer_first(
 ///
 /// # Errors
 /// The base cannot be read.
-pub async fn mark_replaced(ports: &Ports, answer: &mut Answer) -> Result<(), SolveError> {
+pub async fn mark_replaced(
+    ports: &Ports,
+    read: &ReadEditions,
+    answer: &mut Answer,
+) -> Result<(), SolveError> {
     if answer.citations.is_empty() {
         return Ok(());
     }
@@ -135,7 +142,7 @@ pub async fn mark_replaced(ports: &Ports, answer: &mut Answer) -> Result<(), Sol
             }
         }
     }
-    let found = replacements(base, &documents).await?;
+    let found = replacements(base, read, &documents).await?;
     let sources: HashMap<ChunkId, SourceId> =
         cited.iter().map(|chunk| (chunk.id, chunk.source)).collect();
     for citation in &mut answer.citations {
@@ -153,20 +160,22 @@ pub async fn mark_replaced(ports: &Ports, answer: &mut Answer) -> Result<(), Sol
 /// The base cannot be read.
 pub(crate) async fn with_marked_titles(
     ports: &Ports,
+    read: &ReadEditions,
     question: &Question,
     context: &Context,
 ) -> Result<Option<Context>, SolveError> {
-    with_marked_titles_among(ports, question, context, context).await
+    with_marked_titles_among(ports, read, question, context, context).await
 }
 
 /// As [`with_marked_titles`], where the replacing documents may be among other known passages.
 pub(crate) async fn with_marked_titles_among(
     ports: &Ports,
+    read: &ReadEditions,
     question: &Question,
     known: &Context,
     context: &Context,
 ) -> Result<Option<Context>, SolveError> {
-    let mut found = replacements(ports.base.as_ref(), &of_chunks(in_context(known))).await?;
+    let mut found = replacements(&*ports.base, read, &of_chunks(in_context(known))).await?;
     found.retain(|found| in_context(context).any(|chunk| chunk.source == found.older));
     if found.is_empty() {
         return Ok(None);
@@ -225,7 +234,7 @@ struct Replacement {
     older: SourceId,
     newer: SourceId,
     by: ReplacedBy,
-    editions: (Edition, Edition),
+    editions: (Arc<Edition>, Arc<Edition>),
 }
 
 impl Replacement {
@@ -255,7 +264,8 @@ fn of_chunks<'a>(chunks: impl IntoIterator<Item = &'a Chunk>) -> Vec<Document> {
 /// The documents that others of the list replace. Documents inside a file, such as attachments and
 /// records, are not compared.
 async fn replacements(
-    base: &dyn KnowledgeBase,
+    base: &dyn CorpusReader,
+    read: &ReadEditions,
     documents: &[Document],
 ) -> Result<Vec<Replacement>, StoreError> {
     let mut by_name: BTreeMap<Vec<String>, Vec<&Document>> = BTreeMap::new();
@@ -270,9 +280,9 @@ async fn replacements(
             continue;
         }
         group.truncate(COMPARED);
-        let editions = read(base, &group).await?;
+        let editions = read.editions(base, &group).await?;
         for (older, own) in &editions {
-            let mut newest: Option<(&Document, &Edition)> = None;
+            let mut newest: Option<(&Document, &Arc<Edition>)> = None;
             for (newer, theirs) in &editions {
                 let replaces = |held: &Edition| order(theirs, held) == Some(Ordering::Greater);
                 if replaces(own) && newest.is_none_or(|(_, held)| replaces(held)) {
@@ -284,38 +294,12 @@ async fn replacements(
                     older: older.source,
                     newer: newer.source,
                     by: replaced_by(newer, theirs, own),
-                    editions: (own.clone(), theirs.clone()),
+                    editions: (Arc::clone(own), Arc::clone(theirs)),
                 });
             }
         }
     }
     Ok(found)
-}
-
-/// Documents of one name as editions, in their order.
-async fn read<'a>(
-    base: &dyn KnowledgeBase,
-    group: &[&'a Document],
-) -> Result<Vec<(&'a Document, Edition)>, StoreError> {
-    let ids: Vec<SourceId> = group.iter().map(|document| document.source).collect();
-    let sources = base.sources(Which::Of(&ids)).await?;
-    let mut editions = Vec::new();
-    for document in group {
-        let chunks = base.first_chunks(document.source, PASSAGES).await?;
-        let text: Vec<&str> = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
-        let source = sources.iter().find(|source| source.id == document.source);
-        let date = source.and_then(|source| {
-            ["date", "revdate"].iter().find_map(|key| source.metadata.get(*key))
-        });
-        let edition = Edition::of(Stored {
-            path: &file_path(&document.uri),
-            title: &document.title,
-            text: &text.join("\n"),
-            date: date.map(String::as_str),
-        });
-        editions.push((*document, edition));
-    }
-    Ok(editions)
 }
 
 fn replaced_by(newer: &Document, edition: &Edition, older: &Edition) -> ReplacedBy {

@@ -194,6 +194,7 @@ async fn grounds(
             best: None,
             check: Check::Verified,
             replaced_by: None,
+            corrected: false,
         });
     }
     Ok((context, citations))

@@ -122,6 +122,11 @@ impl FillSchema {
         Self { name: String::new(), root: None }
     }
 
+    /// Its name; empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether rules do not know what each field takes, so that a model must fill them.
     pub fn needs_model(&self) -> bool {
         self.root.as_ref().is_some_and(|root| !are_simple(root, &fields(root)))

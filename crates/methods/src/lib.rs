@@ -44,7 +44,7 @@ mod widened;
 
 pub use catalogs::Catalogs;
 pub use conversation::{Speaker, Turn, standalone};
-pub use editions::mark_replaced;
+pub use editions::{ReadEditions, ReplacedDocument, mark_replaced, replaced_documents};
 pub use feedback::Recall;
 pub use fill::{FillSchema, FillSource, Filled, NotFilled, UnusableSchema, fill};
 pub use fork::Retrace;

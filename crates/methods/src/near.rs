@@ -1,5 +1,6 @@
 //! Finds the nearest of a list of questions.
 
+use pikerag_knowledge::cosine;
 use pikerag_language::content_words;
 use pikerag_retrieve::RetrieveError;
 
@@ -20,18 +21,15 @@ pub async fn nearest(
     let all: Vec<String> = all.map(str::to_owned).collect();
     let vectors = ports.finder().vectors(&all).await.map_err(RetrieveError::from)?;
     let similarities: Vec<f64> = match vectors.as_deref() {
-        Some([asked, others @ ..]) => others.iter().map(|other| cosine(asked, other)).collect(),
+        Some([asked, others @ ..]) => {
+            others.iter().map(|other| f64::from(cosine(asked, other))).collect()
+        }
         _ => texts.iter().map(|other| shared_words(query, other)).collect(),
     };
     let mut near: Vec<(f64, usize)> = similarities.into_iter().zip(0..).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.truncate(k);
     Ok(near)
-}
-
-/// The cosine of unit vectors.
-fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| f64::from(x * y)).sum()
 }
 
 /// The share of two questions' words that both have, from 0 to 1.

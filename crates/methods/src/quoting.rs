@@ -45,7 +45,8 @@ pub(crate) async fn quoted(
     let known = known(ports, question).await?;
     let mut quoted = quote(question, context, &known, QUOTED);
     let quote_from = |part: &Context| quote(question, part, &known, 1).reading;
-    newer_first(ports, question, context, &mut quoted.reading, quote_from).await?;
+    let read = run.editions();
+    newer_first(ports, read, question, context, &mut quoted.reading, quote_from).await?;
     if !quoted.unknown.is_empty() && !quoted.reading.claims.is_empty() {
         let words = Sentence::WordsUnknown(&quoted.unknown);
         quoted.reading.rationale = words.in_words(Language::of(question.query()));

@@ -1,4 +1,4 @@
-//! Searches for the documents' words in place of mistyped ones, if no model answers.
+//! Searches for the documents' words in place of mistyped and everyday ones, if no model answers.
 
 use pikerag_knowledge::{Answer, Event, Note, Question, Respelling, Statement, WrittenBy};
 use pikerag_narrate::{InWords, Language, Sentence};
@@ -7,8 +7,8 @@ use pikerag_retrieve::{Spelling, respelled};
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
-/// The question with the documents' words for its mistyped ones beside it, as the words to search
-/// for; `None` without mistyped words. Traces the words, and names that the documents have in another
+/// The question with the documents' words for its mistyped and everyday ones beside it, as the words
+/// to search for; `None` without such words. Traces the words, and names that the documents have in another
 /// spelling.
 pub async fn in_documents_spelling(
     ports: &Ports,
@@ -28,7 +28,7 @@ pub async fn in_documents_spelling(
     Ok(Some(Question { lookup, ..question.clone() }))
 }
 
-/// The mistyped words of a run's question, each with the documents' word.
+/// The mistyped and everyday words of a run's question, each with the documents' word.
 pub(crate) fn corrected(run: &Run) -> Vec<Respelling> {
     let words = run.events().find_map(|event| match event {
         Event::Noted { note: Statement::Fact(Note::SpellingCorrected { words }) } => Some(words),

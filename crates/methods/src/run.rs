@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pikerag_knowledge::{
-    Account, Answer, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, KeptSchema, Millis,
-    Question, Reason, RecordSchema, RunEvent, RunId, RunRecord, RunSink, RunState, Statement,
-    StopReason, Structured, TaskClass, error_chain,
+    Account, Change, ClassifiedBy, Criterion, Event, Filter, JudgedBy, KeptSchema, Millis,
+    Question, Reason, RecordSchema, RunEvent, RunId, RunRecord, RunSink, Statement, StopReason,
+    Structured, TaskClass,
 };
 use serde_json::Value;
 
 pub use self::finished::Finished;
+use crate::editions::ReadEditions;
 use crate::fork::Retrace;
 use crate::ports::SolveError;
 use crate::tag_use::TagUse;
@@ -96,6 +97,8 @@ pub struct Run {
     diverged: Option<u32>,
     /// What it read as records.
     structured: Vec<Structured>,
+    /// The documents that it and its parts compared with others of their name.
+    editions: ReadEditions,
 }
 
 impl Run {
@@ -125,6 +128,7 @@ impl Run {
             is_recorded: false,
             diverged: None,
             structured: Vec::new(),
+            editions: ReadEditions::default(),
         };
         run.send_record();
         run.push(Event::Began { method: method.shown, question: question.text.clone() });
@@ -144,6 +148,7 @@ impl Run {
             is_recorded: self.asks_the_record(),
             diverged: None,
             structured: Vec::new(),
+            editions: self.editions.clone(),
         }
     }
 
@@ -272,6 +277,11 @@ impl Run {
         Ok(holds)
     }
 
+    /// The documents that it read as editions.
+    pub fn editions(&self) -> &ReadEditions {
+        &self.editions
+    }
+
     /// The present time.
     pub fn now(&self) -> Millis {
         (self.params.clock)()
@@ -285,34 +295,6 @@ impl Run {
     /// Hands over what was read as records; a caller with a writable base stores it after the run.
     pub fn keep(&mut self, structured: Structured) {
         self.structured.push(structured);
-    }
-
-    /// Ends the run with its result.
-    pub fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
-        let result = match self.divergence() {
-            Some(error) if result.is_ok() => Err(error),
-            _ => result,
-        };
-        match &result {
-            Ok(answer) => {
-                self.record.state = RunState::Answered;
-                self.record.answer = Some(answer.clone());
-            }
-            Err(SolveError::Cancelled) => self.record.state = RunState::Cancelled,
-            Err(error) => {
-                self.record.state = RunState::Failed;
-                self.record.error = Some(error_chain(error));
-            }
-        }
-        self.record.ended = Some((self.params.clock)());
-        self.send_record();
-        Finished {
-            record: self.record,
-            events: self.events,
-            result,
-            scored: self.account.scored,
-            structured: self.structured,
-        }
     }
 
     fn text(&mut self, text: String) -> Result<String, SolveError> {

@@ -14,6 +14,8 @@ use self::partial::text_so_far;
 tokio::task_local! {
     /// The draft of the current call.
     static WATCHED: Arc<Draft>;
+    /// The place of the current call's draft for other callers who wait for the same reply.
+    static SHARED: Arc<SharedDraft>;
 }
 
 /// Makes a call whose reply is shown in this draft as it arrives. A model that receives replies in
@@ -25,6 +27,17 @@ pub(crate) async fn watched_by<T>(draft: Arc<Draft>, call: impl Future<Output = 
 /// The draft of the current call; `None` if nobody watches it.
 pub(crate) fn watched() -> Option<Arc<Draft>> {
     WATCHED.try_with(Arc::clone).ok()
+}
+
+/// Makes a call whose draft, if it gets one, is shown to all who join it.
+pub(crate) async fn shared_by<T>(shared: Arc<SharedDraft>, call: impl Future<Output = T>) -> T {
+    SHARED.scope(shared, call).await
+}
+
+/// Shows the draft of the current call to all who join it.
+pub(crate) fn share(draft: &Arc<Draft>) {
+    // Outside of `shared_by`, nobody joins.
+    let _ = SHARED.try_with(|shared| shared.show(draft));
 }
 
 /// The bytes of a reply that are kept for those who wait; later ones are not shown.
@@ -46,9 +59,12 @@ pub struct DraftText {
 pub(crate) struct Draft {
     fields: DraftFields,
     written: Mutex<Written>,
-    /// The number of changes so far, of all drafts that are watched together.
-    changes: Arc<watch::Sender<u64>>,
+    /// Those who are notified of changes.
+    changes: Mutex<Vec<Changes>>,
 }
+
+/// Counts the changes of all drafts that are watched together.
+pub(crate) type Changes = Arc<watch::Sender<u64>>;
 
 #[derive(Debug, Default)]
 struct Written {
@@ -62,8 +78,8 @@ struct Written {
 
 impl Draft {
     /// An empty draft that reports its changes to `changes`.
-    pub(crate) fn new(fields: DraftFields, changes: Arc<watch::Sender<u64>>) -> Self {
-        Self { fields, written: Mutex::default(), changes }
+    pub(crate) fn new(fields: DraftFields, changes: Changes) -> Self {
+        Self { fields, written: Mutex::default(), changes: Mutex::new(vec![changes]) }
     }
 
     /// Begins a new attempt, whose text replaces that of the attempt before.
@@ -71,6 +87,12 @@ impl Draft {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         *self.written() = Written { number, ..Written::default() };
+        self.changed();
+    }
+
+    /// Removes the text of a call that failed.
+    pub(crate) fn clear(&self) {
+        *self.written() = Written::default();
         self.changed();
     }
 
@@ -113,11 +135,82 @@ impl Draft {
     }
 
     fn changed(&self) {
-        self.changes.send_modify(|changes| *changes += 1);
+        for changes in self.changes().iter() {
+            changes.send_modify(|changes| *changes += 1);
+        }
+    }
+
+    /// Also notifies these, of the text so far at once.
+    fn report_to(&self, changes: &Changes) {
+        self.changes().push(Arc::clone(changes));
+        changes.send_modify(|changes| *changes += 1);
+    }
+
+    fn stop_reports_to(&self, changes: &Changes) {
+        remove(changes, &mut self.changes());
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Vec<Changes>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn written(&self) -> MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The draft of a call that several callers wait for.
+#[derive(Debug, Default)]
+pub(crate) struct SharedDraft(Mutex<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// That of the last attempt.
+    draft: Option<Arc<Draft>>,
+    waiting: Vec<Changes>,
+}
+
+impl SharedDraft {
+    /// The draft, if the call writes one.
+    pub(crate) fn draft(&self) -> Option<Arc<Draft>> {
+        self.shared().draft.clone()
+    }
+
+    /// Notifies these of all changes from now on.
+    pub(crate) fn join(&self, changes: &Changes) {
+        let mut shared = self.shared();
+        shared.waiting.push(Arc::clone(changes));
+        if let Some(draft) = &shared.draft {
+            draft.report_to(changes);
+        }
+    }
+
+    /// Notifies these no more.
+    pub(crate) fn leave(&self, changes: &Changes) {
+        let mut shared = self.shared();
+        remove(changes, &mut shared.waiting);
+        if let Some(draft) = &shared.draft {
+            draft.stop_reports_to(changes);
+        }
+    }
+
+    fn show(&self, draft: &Arc<Draft>) {
+        let mut shared = self.shared();
+        for changes in &shared.waiting {
+            draft.report_to(changes);
+        }
+        shared.draft = Some(Arc::clone(draft));
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes one of equal receivers: a caller may wait twice for one call.
+fn remove(changes: &Changes, list: &mut Vec<Changes>) {
+    if let Some(place) = list.iter().position(|held| Arc::ptr_eq(held, changes)) {
+        list.remove(place);
     }
 }
 
@@ -174,6 +267,30 @@ mod tests {
         assert_eq!((draft.text(), draft.first()), (None, None));
         draft.push(r#"{"answer": "Os"#);
         assert_ne!(draft.text().unwrap().number, begun.number);
+    }
+
+    /// One caller joins before the draft begins, another later; the first leaves early.
+    #[tokio::test]
+    async fn those_who_join_a_call_are_notified_of_its_draft() {
+        let [own, early, late] = [(); 3].map(|()| Arc::new(watch::Sender::new(0)));
+        let shared = Arc::new(SharedDraft::default());
+        let draft = Arc::new(Draft::new(ANSWER, Arc::clone(&own)));
+        let counts = || [&own, &early, &late].map(|changes| *changes.borrow());
+        shared.join(&early);
+        assert!(shared.draft().is_none());
+        shared_by(Arc::clone(&shared), async { share(&draft) }).await;
+        assert!(Arc::ptr_eq(&shared.draft().unwrap(), &draft));
+        draft.restart();
+        assert_eq!(counts(), [1, 2, 0]);
+        shared.join(&late);
+        shared.leave(&early);
+        draft.push(r#"{"answer": "Os"#);
+        assert_eq!(counts(), [2, 2, 2]);
+        draft.clear();
+        assert_eq!((draft.text(), counts()), (None, [3, 2, 3]));
+        // Nobody shares a call outside of the scope.
+        share(&Arc::new(Draft::new(ANSWER, own)));
+        assert!(Arc::ptr_eq(&shared.draft().unwrap(), &draft));
     }
 
     #[tokio::test]

@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::debug;
 
-use crate::draft::{Draft, DraftText, watched_by};
+use crate::draft::{Changes, Draft, DraftText, SharedDraft, share, watched_by};
 use crate::estimate::estimate_prompt;
 use crate::speeds::Speed;
 
 /// The chat calls of one question that have no reply yet. Calls that the ledger answers, and calls
-/// that join one of another question, are not among them.
+/// that join one of another question, are not among them; the draft of a joined call is shown.
 #[derive(Debug)]
 pub struct OpenCalls {
     state: Mutex<State>,
     /// The number of changes so far.
     changes: watch::Sender<u64>,
     /// The number of changes of drafts so far.
-    drafts: Arc<watch::Sender<u64>>,
+    drafts: Changes,
 }
 
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ struct State {
     /// By the order of their beginning.
     open: BTreeMap<u64, Begun>,
     begun: u64,
+    /// Final answers of calls that this question waits for, by the order of their beginning.
+    joined: BTreeMap<u64, Arc<SharedDraft>>,
     /// The draft of the last call, if it was answered and none has begun since.
     last: Option<Arc<Draft>>,
     /// The pace of calls before this question.
@@ -113,12 +115,18 @@ impl OpenCalls {
         self.drafts.subscribe()
     }
 
+    /// Whether a receiver of drafts exists.
+    pub fn is_watched(&self) -> bool {
+        0 < self.drafts.receiver_count()
+    }
+
     /// The answer that a model writes now, or its reasons, unchecked: of the oldest call that has one. After its
     /// call it stays until another call begins.
     pub fn draft(&self) -> Option<DraftText> {
         let state = self.state();
-        let open = state.open.values().filter_map(|call| call.draft.as_ref());
-        open.chain(&state.last).find_map(|draft| draft.text())
+        let open = state.open.values().filter_map(|call| call.draft.clone());
+        let joined = state.joined.values().filter_map(|shared| shared.draft());
+        open.chain(joined).chain(state.last.clone()).find_map(|draft| draft.text())
     }
 
     /// Sets the pace of earlier calls, from which the expected times are computed.
@@ -135,9 +143,25 @@ impl OpenCalls {
         measured
     }
 
+    /// Shows the draft of a call that another question may make, while this one waits for it; `None`
+    /// if nobody watches, or if it is no final answer.
+    pub(crate) fn join(
+        &self,
+        request: &ChatRequest,
+        shared: &Arc<SharedDraft>,
+    ) -> Option<Joined<'_>> {
+        request.origin.draft.filter(|_| self.is_watched())?;
+        let mut state = self.state();
+        let id = state.begun;
+        state.begun += 1;
+        state.joined.insert(id, Arc::clone(shared));
+        drop(state);
+        shared.join(&self.drafts);
+        Some(Joined { calls: self, id, shared: Arc::clone(shared) })
+    }
+
     fn begin(&self, model: &str, request: &ChatRequest) -> Opened<'_> {
-        let is_watched = 0 < self.drafts.receiver_count();
-        let fields = request.origin.draft.filter(|_| is_watched);
+        let fields = request.origin.draft.filter(|_| self.is_watched());
         let draft = fields.map(|fields| Arc::new(Draft::new(fields, Arc::clone(&self.drafts))));
         let call = Begun {
             role: request.role,
@@ -279,10 +303,36 @@ impl Opened<'_> {
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
         let failed = self.calls.state().open.remove(&self.id);
-        if failed.is_some_and(|call| call.draft.is_some()) {
-            self.calls.drafts.send_modify(|changes| *changes += 1);
+        if let Some(draft) = failed.and_then(|call| call.draft) {
+            draft.clear();
         }
         self.calls.changed();
+    }
+}
+
+/// A call whose reply this question waits for, from its beginning to its end.
+pub(crate) struct Joined<'a> {
+    calls: &'a OpenCalls,
+    id: u64,
+    shared: Arc<SharedDraft>,
+}
+
+impl Joined<'_> {
+    /// Shows the draft until the next call begins.
+    pub(crate) fn answered(self) {
+        if let Some(draft) = self.shared.draft() {
+            self.calls.state().last = Some(draft);
+        }
+    }
+}
+
+impl Drop for Joined<'_> {
+    fn drop(&mut self) {
+        self.calls.state().joined.remove(&self.id);
+        self.shared.leave(&self.calls.drafts);
+        if self.shared.draft().is_some() {
+            self.calls.drafts.send_modify(|changes| *changes += 1);
+        }
     }
 }
 
@@ -313,7 +363,10 @@ impl<M: ChatModel> ChatModel for Observed<M> {
         let Some(calls) = &self.calls else { return self.inner.complete(request).await };
         let call = calls.begin(self.inner.name(), request);
         let reply = match call.draft.clone() {
-            Some(draft) => watched_by(draft, self.inner.complete(request)).await?,
+            Some(draft) => {
+                share(&draft);
+                watched_by(draft, self.inner.complete(request)).await?
+            }
             None => self.inner.complete(request).await?,
         };
         call.answered(&reply);

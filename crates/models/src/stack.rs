@@ -97,7 +97,8 @@ fn wrapped<M: ChatModel + 'static>(
     let model = metered(model, calls).with_extra(Extra::new(&endpoint.extra));
     let model = within(calls, model, params).served_by(identity.clone());
     let (flights, scope) = flights(calls, params, &identity);
-    let model: Arc<dyn ChatModel> = Arc::new(SingleFlight::among(model, flights, scope));
+    let model = SingleFlight::among(model, flights, scope).shown_in(calls.open_calls.clone());
+    let model: Arc<dyn ChatModel> = Arc::new(model);
     match &calls.payer {
         Some(payer) => Arc::new(OnAccount::new(model, Arc::clone(payer))),
         None => model,

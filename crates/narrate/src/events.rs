@@ -197,11 +197,26 @@ pub fn narrate(event: &Event, language: Language) -> Narration {
             )
             .of(language)
         })),
+        Event::Filled { schema, is_filled } => filled(schema, *is_filled, language),
         Event::Noted { note } => {
             Narration { lines: vec![note.in_words(language)], ..Narration::default() }
         }
         Event::Answered { .. } => line("answers".to_owned(), "作答".to_owned()),
     }
+}
+
+fn filled(schema: &str, is_filled: bool, language: Language) -> Narration {
+    let name = if schema.is_empty() { String::new() } else { format!(" `{schema}`") };
+    let (english, chinese) = match is_filled {
+        true => {
+            (format!("fills the schema{name} from the answer"), format!("按回答填写数据结构{name}"))
+        }
+        false => (
+            format!("the answer does not give the values of the schema{name}"),
+            format!("回答没有给出数据结构{name}的值"),
+        ),
+    };
+    Narration::line(english, chinese, language)
 }
 
 fn prefixed(prefix: &str, texts: &[String]) -> Vec<String> {

@@ -38,6 +38,7 @@ fn chinese(problem: &ProblemFact) -> String {
             format!("略去了 {values} 个值（不是文本的字节，或日历中没有的日期）")
         }
         ProblemFact::TableUnreadable { reason } => format!("无法读取：{}", foreign(reason)),
+        ProblemFact::NotPermitted => "账户无权读取，已略去".to_owned(),
         ProblemFact::BinaryValues { cells } => format!("略去了 {cells} 个单元格中的二进制值"),
         ProblemFact::WriteAheadLog => {
             "数据库有预写日志：只在其 `-wal` 文件中的数据没有读取；请关闭使用它的程序，再重新索引"

@@ -105,6 +105,7 @@ mod tests {
             best: None,
             check: Check::Verified,
             replaced_by: None,
+            corrected: false,
         }
     }
 

@@ -405,6 +405,8 @@ fn events() -> Vec<Event> {
         Event::SeriesForecast { forecast },
         Event::Organized { given: 2, kept: 1, left_out: vec![(LeftOut::NoRoom, 1)] },
         Event::Answered { answer: named() },
+        Event::Filled { schema: named(), is_filled: true },
+        Event::Filled { schema: String::new(), is_filled: false },
         Event::Noted { note: Note::NoTags.into() },
     ]
 }

@@ -51,7 +51,7 @@ pub async fn cite(
         let citation = Citation {
             number: citations.len() + 1,
             chunk: chunk.id,
-            uri: chunk.uri.clone(),
+            uri: chunk.address_of(span),
             title: chunk.full_title(),
             page: boxes.first().map_or(chunk.page, |first| first.page),
             span,
@@ -61,6 +61,7 @@ pub async fn cite(
             best: None,
             check,
             replaced_by: None,
+            corrected: false,
         };
         let twin =
             |other: &Citation| other.chunk == citation.chunk && other.quote == citation.quote;

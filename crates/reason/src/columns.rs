@@ -50,11 +50,23 @@ mod tests {
             header: cells(["Pump", "Flow"]),
             rows: vec![cells(["P-1", "40"]), cells(["P-2", ""])],
             lines: vec![header, row, named],
+            key: 0,
         };
         let span = Span { start: 0, end: text.len() };
         let chunk = Chunk { table: Some(table), span, ..chunk(1, "Pumps", text) };
         assert_eq!(columns_of(&chunk, row), ["Pump", "Flow"]);
         assert!(columns_of(&chunk, header).is_empty() && columns_of(&chunk, named).is_empty());
+        assert_eq!(chunk.address_of(row), chunk.uri);
+        let of_database = |key| {
+            let table = chunk.table.clone().map(|table| Table { key, ..table });
+            Chunk { table, uri: "postgres://h/db/public.pump".to_owned(), ..chunk.clone() }
+        };
+        assert_eq!(of_database(1).address_of(row), "postgres://h/db/public.pump?Pump=P-1");
+        assert_eq!(of_database(2).address_of(row), "postgres://h/db/public.pump?Pump=P-1&Flow=40");
+        // The header, several rows, and a row without a value of its key.
+        for (key, part) in [(1, header), (1, span), (2, named)] {
+            assert_eq!(of_database(key).address_of(part), "postgres://h/db/public.pump");
+        }
         let prose = Chunk { table: None, ..chunk };
         assert!(columns_of(&prose, row).is_empty());
     }

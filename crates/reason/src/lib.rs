@@ -4,6 +4,7 @@
 mod cite;
 mod columns;
 mod combine;
+mod coverage;
 mod form;
 mod quote;
 mod read;
@@ -12,6 +13,7 @@ mod support;
 pub use cite::{cite, verify};
 pub use columns::columns_of;
 pub use combine::{COMBINE, combine, short_answer, transcript};
+pub use coverage::{Coverage, SentenceTerms};
 pub use form::{how_to_answer, how_to_answer_alone, how_to_summarize};
 pub use quote::{FLOOR, Known, Quoted, context_tokens, fit, quote};
 pub use read::{Reading, answer_in, missing_in, read, read_finally, tokens_beside};

@@ -17,6 +17,7 @@ use pikerag_language::{is_chinese, stem, terms, with_columns};
 
 use crate::Claim;
 use crate::columns::columns_of;
+use crate::coverage::Coverage;
 use crate::read::Reading;
 
 pub use self::fitting::{context_tokens, fit};
@@ -78,12 +79,6 @@ const FOUND_WORDS: f32 = 0.55;
 const POSSIBLY: f32 = 0.1;
 const POSSIBLY_OF_UNKNOWN: f32 = 0.3;
 
-/// The value of a term of the question that the sentence itself does not hold. The term may occur
-/// above it, in the sentence before, elsewhere in its chunk, or in another chunk of its document.
-const ABOVE: f32 = 0.6;
-const BEFORE: f32 = 0.3;
-const AROUND: f32 = 0.3;
-const DOCUMENT: f32 = 0.2;
 /// Weight of meaning beside words, if there is an embedder.
 const CLOSE: f32 = 0.5;
 /// Weight of single Chinese characters beside words: everyday words share some with formal ones
@@ -189,25 +184,24 @@ struct Scorer<'a> {
     /// The kind of value that it asks for.
     kind: Option<Kind>,
     known: &'a Known,
-    /// The weight of all its terms together.
-    all: f32,
+    /// Its terms, weighed by their rarity.
+    coverage: Coverage,
     characters: Characters,
 }
 
 impl<'a> Scorer<'a> {
     fn new(question: &'a Question, known: &'a Known, chunks: &[&Chunk]) -> Self {
-        let all = known.rarity.iter().map(|(_, rarity)| rarity).sum::<f32>().max(1e-6);
+        let coverage = Coverage::new(known.rarity.clone());
         let question = question.text.as_str();
         let terms = known.rarity.iter().map(|(term, _)| term.as_str());
         let characters = Characters::new(terms, chunks);
         let (names, kind) = (names_in(question), kind_of(question));
-        Self { question, names, kind, known, all, characters }
+        Self { question, names, kind, known, coverage, characters }
     }
 
     /// The share of the question's terms, weighed by their rarity, that a unit has.
     fn covered(&self, unit: &Unit<'_>) -> f32 {
-        let terms = self.known.rarity.iter();
-        terms.map(|(term, rarity)| rarity * presence(unit, term)).sum::<f32>() / self.all
+        self.coverage.of(&unit.terms)
     }
 
     /// How well a unit fits by words, characters and meaning alone; half as well if the question
@@ -224,12 +218,10 @@ impl<'a> Scorer<'a> {
 
     /// How well a unit fits after earlier quotes, whose names lead on from the question.
     fn worth(&self, unit: &Unit<'_>, quoted: &[&Unit<'_>], leads: &BTreeSet<Name>) -> f32 {
-        let mut covered = 0.0;
-        for (term, rarity) in &self.known.rarity {
-            let done = quoted.iter().any(|held| held.terms.contains(term));
-            covered += rarity * presence(unit, term) * if done { DONE } else { 1.0 };
-        }
-        let mut worth = covered / self.all;
+        let mut worth = self.coverage.share(|term, rarity| {
+            let is_done = quoted.iter().any(|held| held.terms.own.contains(term));
+            rarity * unit.terms.presence(term) * if is_done { DONE } else { 1.0 }
+        });
         worth += CLOSE * self.closeness(unit);
         worth += CHARACTERS * self.characters.share(unit.text, unit.chunk);
         worth += if quoted.is_empty() { FIRST } else { LATER }.of(unit.place);
@@ -255,9 +247,9 @@ impl<'a> Scorer<'a> {
             }
             let sentence = text(next.clone());
             let own: HashSet<String> = terms(sentence).into_iter().collect();
-            let further = self.known.rarity.iter();
-            let further = further.filter(|(term, _)| own.contains(term) && !held.contains(term));
-            let adds = further.map(|(_, rarity)| rarity).sum::<f32>() / self.all;
+            let is_further = |term: &str| own.contains(term) && !held.contains(term);
+            let adds =
+                self.coverage.share(|term, rarity| if is_further(term) { rarity } else { 0.0 });
             if ADDS <= adds || (is_open && !lacks_value(sentence)) {
                 end = next.end;
                 held.extend(own);
@@ -293,23 +285,6 @@ fn leads_on(unit: &Unit<'_>, names: &BTreeSet<Name>) -> f32 {
     let title = names_in(&unit.chunk.full_title());
     let shared = names.iter().filter(|name| own.contains(*name) || title.contains(*name)).count();
     (shared as f32 / names.len() as f32).sqrt()
-}
-
-/// How much of a term a unit has.
-fn presence(unit: &Unit<'_>, term: &str) -> f32 {
-    if unit.terms.contains(term) {
-        1.0
-    } else if unit.above.contains(term) {
-        ABOVE
-    } else if unit.before.contains(term) {
-        BEFORE
-    } else if unit.around.contains(term) {
-        AROUND
-    } else if unit.document.contains(term) {
-        DOCUMENT
-    } else {
-        0.0
-    }
 }
 
 /// A quote as an answer shows it: one line, without the marks of lists and tables around it. A row
@@ -428,9 +403,10 @@ mod tests {
             of(3, 2, "Goods come late."),
         ];
         let units = units(&chunks.iter().collect::<Vec<_>>());
-        let held = |term: &str| units.iter().map(|unit| presence(unit, term)).collect::<Vec<_>>();
-        assert_eq!(held("lingdao"), [1.0, BEFORE, AROUND, DOCUMENT, 0.0]);
-        assert_eq!(held("contract"), [ABOVE; 5]);
+        let held =
+            |term: &str| units.iter().map(|unit| unit.terms.presence(term)).collect::<Vec<_>>();
+        assert_eq!(held("lingdao"), [1.0, 0.3, 0.3, 0.2, 0.0]);
+        assert_eq!(held("contract"), [0.6; 5]);
     }
 
     /// All sentences fit equally in meaning. The repeated one has capitals or a line break.
@@ -495,7 +471,7 @@ mod tests {
         let cells = |line: &str| line.split(" | ").map(str::to_owned).collect::<Vec<_>>();
         let rows = text.split('\n').skip(1).map(cells).collect();
         let header = vec!["Pump".to_owned(), "Overhaul".to_owned()];
-        let table = Some(pikerag_knowledge::Table { header, rows, lines });
+        let table = Some(pikerag_knowledge::Table { header, rows, lines, key: 0 });
         let kind = pikerag_knowledge::ChunkKind::Table;
         let context = Context::of(1, [Chunk { table, kind, ..chunk(1, "Register", text) }]);
         let question = Question::new("q", "When was the overhaul of P-105?");

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use pikerag_knowledge::{Atom, AtomKind, AtomQuery, ChunkId, NodeId, VectorSet, nearest_atoms};
+use pikerag_knowledge::{
+    Atom, AtomKind, AtomQuery, ChunkId, NodeId, Vector, VectorSet, cosine, nearest_atoms,
+};
 use pikerag_language::content_words;
 
 use crate::finder::{Finder, Hit, RetrieveError};
@@ -42,10 +44,57 @@ pub async fn atoms(
     min_score: f32,
     exclude: &[ChunkId],
 ) -> Result<Vec<AtomHit>, RetrieveError> {
+    let asked = Asked::of(finder, proposals).await?;
+    found(finder, kind, &asked, k, min_score, exclude).await
+}
+
+/// The hits of [`atoms`], each with its greatest similarity to any of the proposals, also to one that did not find it
+/// because `k` other atoms are closer. In the order of proposals, best first. The proposals are embedded once.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn atoms_compared(
+    finder: Finder<'_>,
+    kind: AtomKind,
+    proposals: &[String],
+    k: usize,
+    min_score: f32,
+    exclude: &[ChunkId],
+) -> Result<Vec<AtomHit>, RetrieveError> {
+    let asked = Asked::of(finder, proposals).await?;
+    let hits = found(finder, kind, &asked, k, min_score, exclude).await?;
+    compared(finder, kind, &asked, hits).await
+}
+
+/// Proposals in the documents' words.
+struct Asked {
+    texts: Vec<String>,
+    /// None without an embedder.
+    vectors: Option<Vec<Vector>>,
+}
+
+impl Asked {
+    async fn of(finder: Finder<'_>, proposals: &[String]) -> Result<Self, RetrieveError> {
+        let mut texts = Vec::with_capacity(proposals.len());
+        for proposal in proposals {
+            texts.push(in_documents_words(finder, proposal).await?.into_owned());
+        }
+        let vectors = finder.vectors(&texts).await?;
+        Ok(Self { texts, vectors })
+    }
+}
+
+async fn found(
+    finder: Finder<'_>,
+    kind: AtomKind,
+    asked: &Asked,
+    k: usize,
+    min_score: f32,
+    exclude: &[ChunkId],
+) -> Result<Vec<AtomHit>, RetrieveError> {
     let mut hits = Vec::new();
-    let asked = all_in_documents_words(finder, proposals).await?;
-    if let Some(vectors) = finder.vectors(&asked).await? {
-        let lists = nearest_atoms(finder.base, kind, &vectors, k, min_score, exclude).await?;
+    if let Some(vectors) = &asked.vectors {
+        let lists = nearest_atoms(finder.base, kind, vectors, k, min_score, exclude).await?;
         for (proposal, list) in lists.into_iter().enumerate() {
             hits.extend(list.into_iter().map(|hit| AtomHit {
                 proposal,
@@ -54,7 +103,7 @@ pub async fn atoms(
             }));
         }
     } else {
-        for (proposal, text) in asked.iter().enumerate() {
+        for (proposal, text) in asked.texts.iter().enumerate() {
             for (atom, score) in by_words(finder, kind, text, k, exclude).await? {
                 if min_score <= score {
                     hits.push(AtomHit { proposal, atom, score });
@@ -65,32 +114,26 @@ pub async fn atoms(
     Ok(each_once(hits))
 }
 
-/// The hits of [`atoms`], each with its greatest similarity to any of the proposals, also to one that did not find it
-/// because `k` other atoms are closer. In the order of proposals, best first.
-///
-/// # Errors
-/// See [`RetrieveError`].
-pub async fn compare_all(
+async fn compared(
     finder: Finder<'_>,
     kind: AtomKind,
-    proposals: &[String],
+    asked: &Asked,
     mut hits: Vec<AtomHit>,
 ) -> Result<Vec<AtomHit>, RetrieveError> {
-    if proposals.len() < 2 || hits.is_empty() {
+    if asked.texts.len() < 2 || hits.is_empty() {
         return Ok(hits);
     }
-    let asked = all_in_documents_words(finder, proposals).await?;
-    let scores: Vec<Vec<f32>> = if let Some(queries) = finder.vectors(&asked).await? {
+    let scores: Vec<Vec<f32>> = if let Some(queries) = &asked.vectors {
         let nodes: Vec<NodeId> = hits.iter().map(|hit| NodeId(hit.atom.id.0)).collect();
         let vectors = finder.base.vectors(VectorSet::Atoms(kind), &nodes).await?;
-        let of_atom = |vector: Option<Vec<f32>>| match vector {
+        let of_atom = |vector: Option<Vector>| match vector {
             Some(vector) => queries.iter().map(|query| cosine(query, &vector)).collect(),
             None => Vec::new(),
         };
         vectors.into_iter().map(of_atom).collect()
     } else {
         let wanted: Vec<HashSet<String>> =
-            asked.iter().map(|text| content_words(text).into_iter().collect()).collect();
+            asked.texts.iter().map(|text| content_words(text).into_iter().collect()).collect();
         let of_atom =
             |hit: &AtomHit| wanted.iter().map(|wanted| share(wanted, &hit.atom.text)).collect();
         hits.iter().map(of_atom).collect()
@@ -106,25 +149,6 @@ pub async fn compare_all(
         one.proposal.cmp(&other.proposal).then(other.score.total_cmp(&one.score))
     });
     Ok(hits)
-}
-
-async fn all_in_documents_words(
-    finder: Finder<'_>,
-    proposals: &[String],
-) -> Result<Vec<String>, RetrieveError> {
-    let mut asked = Vec::with_capacity(proposals.len());
-    for proposal in proposals {
-        asked.push(in_documents_words(finder, proposal).await?.into_owned());
-    }
-    Ok(asked)
-}
-
-/// The cosine of unit vectors; 0 for vectors of two models.
-fn cosine(one: &[f32], other: &[f32]) -> f32 {
-    if one.len() != other.len() {
-        return 0.0;
-    }
-    one.iter().zip(other).map(|(x, y)| x * y).sum()
 }
 
 /// The share of the wanted words that a text holds, from 0 to 1.

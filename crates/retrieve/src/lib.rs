@@ -5,6 +5,7 @@ mod atoms;
 mod auto;
 mod chunks;
 mod entities;
+mod everyday;
 mod finder;
 mod hops;
 mod layers;
@@ -20,7 +21,7 @@ mod synonyms;
 mod tags;
 mod titles;
 
-pub use atoms::{AtomHit, atoms, compare_all};
+pub use atoms::{AtomHit, atoms, atoms_compared};
 pub use auto::AutoParams;
 pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};

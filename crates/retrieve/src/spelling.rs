@@ -1,9 +1,10 @@
-//! Finds the documents' words for mistyped words of a question.
+//! Finds the documents' words for mistyped and everyday words of a question.
 
 use pikerag_knowledge::{ChunkId, Respelling};
 use pikerag_language::fold::{Token, apart, tokens};
 use pikerag_language::{is_chinese, is_mistyped, is_stop_word, most_errors, stem, typing_errors};
 
+use crate::everyday::formal;
 use crate::finder::{Finder, RetrieveError};
 use crate::synonyms::declared;
 
@@ -58,24 +59,27 @@ const ASKING: [&str; 34] = [
     "wonder",
 ];
 
-/// The words of a question that no chunk has, with the most similar words of the documents.
+/// The words of a question that no chunk has, with the documents' words for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spelling {
     /// Mistyped words, none if at most a third of the question's words are; and codes and compounds
-    /// that the documents write apart (`KX-40` for `KX40`).
+    /// that the documents write apart (`KX-40` for `KX40`); and everyday words for which the
+    /// documents have a formal one (*bicycle* for *bike*).
     pub corrected: Vec<Respelling>,
     /// Names, which may be right: the documents' name is only suggested.
     pub suggested: Vec<Respelling>,
 }
 
-/// Compares words of Latin letters that no chunk has with the base's own words. A word that the
-/// base knows, or that a person declared as a synonym, stays as it is. Costs no model call.
+/// Compares words of Latin letters that no chunk has with the base's own words: words of the same
+/// meaning in a formal text, then words of similar spelling. A word that the base knows, or that a person declared as a synonym, stays as it is. Costs no model call.
 ///
 /// # Errors
 /// The base cannot be read.
 pub async fn respelled(finder: Finder<'_>, query: &str) -> Result<Spelling, RetrieveError> {
     let tokens = tokens(query);
-    let mut spelling = mistyped(finder, query, &tokens).await?;
+    let formal = formal(finder, query, &tokens).await?;
+    let mut spelling = mistyped(finder, query, &tokens, &formal).await?;
+    spelling.corrected.extend(formal);
     for found in other_notations(finder, &tokens).await? {
         spelling.suggested.retain(|held| held.word != found.word);
         spelling.corrected.retain(|held| held.word != found.word);
@@ -88,6 +92,7 @@ async fn mistyped(
     finder: Finder<'_>,
     query: &str,
     tokens: &[Token<'_>],
+    formal: &[Respelling],
 ) -> Result<Spelling, RetrieveError> {
     let typed: Vec<(usize, &Token<'_>)> =
         tokens.iter().enumerate().filter(|(_, token)| is_word(query, token)).collect();
@@ -100,6 +105,7 @@ async fn mistyped(
     let counts = finder.base.term_counts(&stems).await?;
     let mut unknown: Vec<(usize, &Token<'_>)> =
         typed.into_iter().zip(counts).filter(|(_, count)| *count == 0).map(|(it, _)| it).collect();
+    unknown.retain(|(_, token)| !formal.iter().any(|held| held.word == token.raw));
     if unknown.is_empty() {
         return Ok(spelling);
     }

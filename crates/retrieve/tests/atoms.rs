@@ -3,8 +3,9 @@
 
 mod common;
 
+use pikerag_doubles::{HashEmbedder, ScriptedEmbedder};
 use pikerag_knowledge::AtomKind;
-use pikerag_retrieve::{AtomHit, atoms, compare_all};
+use pikerag_retrieve::{AtomHit, Finder, atoms, atoms_compared};
 
 use common::{Embedding, Shelf};
 
@@ -25,7 +26,7 @@ async fn a_pair_has_its_greatest_similarity_to_any_proposal() {
         let shelf = Shelf::of(&LIBRARY, embedding).await;
         let kind = AtomKind::Sentence;
         let found = atoms(shelf.finder(), kind, &proposals, 1, 0.0, &[]).await.unwrap();
-        let compared = compare_all(shelf.finder(), kind, &proposals, found.clone()).await.unwrap();
+        let compared = atoms_compared(shelf.finder(), kind, &proposals, 1, 0.0, &[]).await.unwrap();
         let one = |hits: &[AtomHit], word: &str| {
             let hit = hits.iter().find(|hit| hit.atom.text.contains(word)).unwrap();
             (hit.proposal, hit.score)
@@ -37,4 +38,16 @@ async fn a_pair_has_its_greatest_similarity_to_any_proposal() {
         let alone = atoms(shelf.finder(), kind, &proposals[1..], 3, 0.0, &[]).await.unwrap();
         assert!((one(&alone, "tons").1 - after.1).abs() < 1e-5, "{alone:?} {after:?}");
     }
+}
+
+#[tokio::test]
+async fn compared_proposals_are_embedded_once() {
+    let shelf = Shelf::of(&LIBRARY, Embedding::Hashes).await;
+    let hashes = HashEmbedder::new(4096);
+    let embedder = ScriptedEmbedder::by(move |texts| Ok(hashes.vectors(texts)));
+    let finder = Finder { embedder: Some(&embedder), ..shelf.finder() };
+    let proposals = ["What lifts forty tons?".to_owned(), "What comes from leaves?".to_owned()];
+    let hits = atoms_compared(finder, AtomKind::Sentence, &proposals, 1, 0.0, &[]).await.unwrap();
+    assert_eq!(hits.len(), 2, "{hits:?}");
+    assert_eq!(embedder.requests(), [proposals.to_vec()]);
 }

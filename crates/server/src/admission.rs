@@ -78,6 +78,7 @@ impl Admission {
         let (most, longest) = (self.0.most, self.0.longest);
         Problem::new(429, "too-many-runs", Fault::Caller)
             .saying(format!("{most} questions are being answered, and {longest} wait"))
+            .in_chinese(format!("正在回答 {most} 个问题，另有 {longest} 个在等待"))
             .hint("try again in a moment")
     }
 }

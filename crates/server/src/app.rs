@@ -1,6 +1,7 @@
 //! Holds the state that requests share: the engine, the bases by name, the keys.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +13,14 @@ use pikerag_engine::knowledge::{Condition, JobRecord};
 use pikerag_engine::settings::ServerSettings;
 use pikerag_engine::{Engine, EngineError, Session};
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::admission::{Admission, Place};
 use crate::audit::Audit;
 use crate::jobs::{Host, Job, JobOffer, Jobs, Work};
-use crate::live::Live;
+use crate::live::{Gone, Live};
 use crate::metrics::Metrics;
 use crate::problem::{Fault, Problem};
 use crate::pulls::Pulls;
@@ -135,21 +137,42 @@ impl Shared {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
     }
 
-    /// Adds the bases that other servers made over the same folder. It reads one small file, and the
-    /// folder only after a change. It does nothing while this server changes its bases.
-    pub(crate) fn find_new_bases(&self) {
+    /// Learns which bases other servers over the same folder made, renamed or deleted. It reads one
+    /// small file, and the folder only after a change. It does nothing while this server changes its
+    /// bases.
+    pub(crate) fn find_changed_bases(&self) {
         let Ok(_held) = self.changing.try_lock() else { return };
-        if let Some(next) = self.live().with_new_bases() {
-            self.set_live(next);
+        let has_jobs = |base: &str| 0 < self.jobs.waiting(base);
+        let Some((next, gone)) = self.live().with_changes(has_jobs) else { return };
+        let engine = next.engine.clone();
+        self.set_live(next);
+        for Gone { name, deleted } in &gone {
+            self.jobs.close_changed(name);
+            self.metrics.drop_base(name);
+            info!(base = name, is_deleted = deleted.is_some(), "another server changed this base");
+            if let Some(folder) = deleted.clone() {
+                let engine = engine.clone();
+                let closing: JoinHandle<()> = self.runtime.spawn(async move {
+                    if let Err(error) = engine.close(&folder).await {
+                        warn!(folder = %folder.display(), %error, "a deleted base was not closed");
+                    }
+                });
+                drop(closing);
+            }
+        }
+        if !gone.is_empty() {
+            // Kept responses to requests of a name are not those of a later base of this name.
+            self.responses.forget();
         }
     }
 
-    /// The session of a base that this server or another one over the same folder made.
+    /// The session of a base that this server or another one over the same folder made. Names of the
+    /// settings cost no reading.
     fn find_base(&self, name: &str) -> Option<Session> {
-        self.owner_of(name).or_else(|| {
-            self.find_new_bases();
-            self.owner_of(name)
-        })
+        if !self.live().is_declared(name) {
+            self.find_changed_bases();
+        }
+        self.owner_of(name)
     }
 
     /// Whether a request needs a key: if others can reach the server, or if a key was ever made.
@@ -187,11 +210,7 @@ impl Shared {
     pub(crate) fn base(&self, caller: &Caller, name: &str) -> Result<Session, Problem> {
         // A name that the key does not open costs nothing.
         let session = caller.opens(name).then(|| self.find_base(name)).flatten();
-        let Some(session) = session else {
-            return Err(Problem::new(404, "no-such-base", Fault::Caller)
-                .saying(format!("there is no base `{name}`"))
-                .hint("GET /api/v1/bases lists those that this key opens"));
-        };
+        let session = self.hold(name, session.ok_or_else(|| no_base(name))?)?;
         match (&caller.key, &self.keys) {
             (Some(key), Some(keys)) => Ok(session.granted(&keys.grant(key))),
             _ => Ok(session),
@@ -269,21 +288,28 @@ impl Shared {
     pub(crate) fn within(&self, words: &[&str], filter: &[Condition]) -> Result<(), Problem> {
         let words: usize = words.iter().map(|words| words.len()).sum();
         let filter: usize = filter.iter().map(|condition| condition.to_string().len()).sum();
-        self.bounded(words + filter, 1, "a question or query, with its filter,")
+        let what = ("a question or query, with its filter,", "问题或查询（包括过滤条件）");
+        self.bounded(words + filter, 1, what)
     }
 
     /// Refuses a conversation that is too long.
     pub(crate) fn conversation_within(&self, bytes: usize) -> Result<(), Problem> {
-        self.bounded(bytes, CONVERSATION, "a conversation")
+        self.bounded(bytes, CONVERSATION, ("a conversation", "对话"))
     }
 
-    fn bounded(&self, bytes: usize, times: usize, what: &str) -> Result<(), Problem> {
+    fn bounded(
+        &self,
+        bytes: usize,
+        times: usize,
+        (what, in_chinese): (&str, &str),
+    ) -> Result<(), Problem> {
         let most = self.live().settings.question_bytes.saturating_mul(times);
         if bytes <= most {
             return Ok(());
         }
         Err(Problem::new(413, "question-too-long", Fault::Caller)
             .saying(format!("{what} may have {most} bytes, and this one has {bytes}"))
+            .in_chinese(format!("{in_chinese}最多 {most} 字节，此处有 {bytes} 字节"))
             .hint("shorten it, or ask the operator to raise `server.question_kib`"))
     }
 
@@ -314,6 +340,13 @@ impl Shared {
     }
 }
 
+fn no_base(name: &str) -> Problem {
+    Problem::new(404, "no-such-base", Fault::Caller)
+        .saying(format!("there is no base `{name}`"))
+        .in_chinese(format!("没有知识库 `{name}`"))
+        .hint("GET /api/v1/bases lists those that this key opens")
+}
+
 impl Host for Shared {
     fn jobs(&self) -> &Jobs {
         &self.jobs
@@ -338,6 +371,21 @@ impl Host for Shared {
         let caller =
             key.filter(|key| key.params.filter.is_empty()).map(|key| Caller { key: Some(key) });
         caller.map(|caller| self.whole_base(&caller, base)).transpose()
+    }
+
+    fn hold(&self, base: &str, session: Session) -> Result<Session, Problem> {
+        let live = self.live();
+        // No server deletes a base of the settings.
+        if !live.made.contains(base) {
+            return Ok(session);
+        }
+        live.engine.hold(session).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => Problem::new(503, "base-busy", Fault::Server)
+                .saying(format!("another server is deleting the base `{base}`"))
+                .in_chinese(format!("另一台服务器正在删除知识库 `{base}`"))
+                .hint("try again in a moment"),
+            _ => no_base(base),
+        })
     }
 
     fn attempted(&self, base: &str, job: &JobRecord) {

@@ -255,6 +255,14 @@ impl Jobs {
         self.close(&line);
     }
 
+    /// Closes the queue of a base that another server renamed or deleted. No job of this server runs
+    /// there.
+    pub(crate) fn close_changed(&self, base: &str) {
+        if let Some(line) = self.line_of(base) {
+            self.close(&line);
+        }
+    }
+
     fn line_of(&self, base: &str) -> Option<Arc<Line>> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.get(base).cloned()
@@ -406,6 +414,10 @@ mod tests {
 
         fn session_of(&self, base: &str, _: Option<&str>) -> Result<Option<Session>, Problem> {
             Ok(self.owner_of(base))
+        }
+
+        fn hold(&self, _: &str, session: Session) -> Result<Session, Problem> {
+            Ok(session)
         }
 
         fn attempted(&self, _: &str, _: &JobRecord) {}

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use pikerag_engine::knowledge::hex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::app::App;
@@ -86,8 +87,8 @@ fn kind_of(name: &str) -> &'static str {
 
 fn tag(found: &EmbeddedFile) -> HeaderValue {
     let hash = found.metadata.sha256_hash();
-    let hex = hash.iter().take(16).fold(String::from("\""), |hex, byte| format!("{hex}{byte:02x}"));
-    HeaderValue::from_str(&format!("{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+    let hex = hex(hash.get(..16).unwrap_or_default());
+    HeaderValue::from_str(&format!("\"{hex}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// A file compressed for clients that accept it; each is compressed once.

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::body::Body;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use pikerag_engine::EngineError;
 use pikerag_engine::keys::KeysError;
@@ -19,6 +19,9 @@ use tracing::error;
 use utoipa::ToSchema;
 
 use crate::pace::{SlowBody, is_slow};
+
+/// `false` forbids clients of OpenAI to repeat a request, which they do after 409 and server errors.
+pub(crate) const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// The party that must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -318,6 +321,9 @@ fn hint(code: &str) -> Option<&'static str> {
         "nothing-admitted" => "loosen the filter",
         "model-failed" => "check that the model's endpoint runs: `pikerag doctor`",
         "base-busy" | "database-unreachable" => "try again in a moment",
+        "cancelled" => {
+            "send it again if you still need it: model calls that had ended are not paid again"
+        }
         "no-such-table" | "no-such-column" | "bad-sql" | "sql-not-allowed" => {
             "GET …/tables lists the tables with their columns"
         }
@@ -376,6 +382,11 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, how);
         }
         let again = match (self.status, &*self.code) {
+            // Its work may have been paid, so no client repeats it by itself.
+            (_, "cancelled") => {
+                response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+                None
+            }
             (429, "too-many-runs") => Some("10"),
             (429, _) => Some("60"),
             (503, _) => Some("5"),
@@ -396,7 +407,7 @@ mod extract;
 #[cfg(test)]
 mod tests {
     use axum::body::to_bytes;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -404,7 +415,7 @@ mod tests {
     #[tokio::test]
     async fn unavailable_responses_have_a_body_and_the_time_to_retry() {
         let busy = Problem::new(503, "too-busy", Fault::Server).saying("too many requests");
-        for problem in [busy, EngineError::Cancelled.into()] {
+        for problem in [busy, Problem::new(503, "base-busy", Fault::Server).saying("it is held")] {
             let code = problem.code().to_owned();
             let response = problem.into_response();
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{code}");
@@ -414,6 +425,19 @@ mod tests {
             let body: Value = serde_json::from_slice(&body).unwrap();
             assert_eq!((body["code"].as_str(), body["status"].as_u64()), (Some(&*code), Some(503)));
             assert!(body["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_request_is_not_repeated_by_itself() {
+        for error in [EngineError::Cancelled, EngineError::Solve(SolveError::Cancelled)] {
+            let problem = Problem::from(error);
+            assert_eq!(problem.code(), "cancelled");
+            assert!(json!(problem)["hint"].is_string() && json!(problem)["detail_zh"].is_string());
+            let response = problem.into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(response.headers().get(header::RETRY_AFTER), None);
+            assert_eq!(response.headers()[SHOULD_RETRY], "false");
         }
     }
 

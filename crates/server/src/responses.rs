@@ -38,8 +38,8 @@ struct Held {
 pub(crate) type Name = (String, String);
 
 struct Entry {
-    /// Hash of method, path and body.
-    fingerprint: blake3::Hash,
+    /// Hash of address and body; `None` while a form arrives.
+    fingerprint: Option<blake3::Hash>,
     /// `None` while the first request is running.
     response: Option<Kept>,
     began_at: u64,
@@ -66,11 +66,9 @@ impl Responses {
         let mut held = self.held();
         held.drop_old();
         let Some(entry) = held.by_name.get(name) else {
-            let began_at = held.forgettings;
-            held.by_name.insert(name.clone(), Entry { fingerprint, response: None, began_at });
-            return Ok(UnderWay { responses: self, name: name.clone() });
+            return Ok(self.first(&mut held, name, Some(fingerprint)));
         };
-        if entry.fingerprint != fingerprint {
+        if entry.fingerprint.is_some_and(|own| own != fingerprint) {
             let problem = Problem::new(422, "idempotency-key-reused", Fault::Caller)
                 .saying("this Idempotency-Key belongs to another request")
                 .hint("use a new key for each request");
@@ -86,11 +84,31 @@ impl Responses {
             .hint("use a new key to repeat the request")
             .into_response(),
             Some(kept) => kept.replayed(),
-            None => Problem::new(409, "under-way", Fault::Caller)
-                .saying("a request with this Idempotency-Key is still running")
-                .hint("try again in a moment")
-                .into_response(),
+            None => under_way(),
         }))
+    }
+
+    /// Begins a request whose fingerprint is known only when its form has arrived; see
+    /// [`UnderWay::keep`].
+    pub(crate) fn begin_form(&self, name: &Name) -> Result<UnderWay<'_>, Earlier> {
+        let mut held = self.held();
+        held.drop_old();
+        match held.by_name.get(name).map(|entry| entry.response.is_some()) {
+            None => Ok(self.first(&mut held, name, None)),
+            Some(true) => Err(Earlier::Kept),
+            Some(false) => Err(Earlier::UnderWay(Box::new(under_way()))),
+        }
+    }
+
+    fn first(
+        &self,
+        held: &mut Held,
+        name: &Name,
+        fingerprint: Option<blake3::Hash>,
+    ) -> UnderWay<'_> {
+        let began_at = held.forgettings;
+        held.by_name.insert(name.clone(), Entry { fingerprint, response: None, began_at });
+        UnderWay { responses: self, name: name.clone() }
     }
 
     /// Responses may hold the text of a forgotten document, so kept and running responses are not
@@ -110,6 +128,22 @@ impl Responses {
     pub(crate) fn forgettings(&self) -> u64 {
         self.held().forgettings
     }
+}
+
+/// What an earlier request with the same key came to.
+pub(crate) enum Earlier {
+    /// It is still running; the response to its repetition.
+    UnderWay(Box<Response>),
+    /// Its response is kept. Whether it answers the repetition is known when its form has arrived:
+    /// see [`Responses::begin`].
+    Kept,
+}
+
+fn under_way() -> Response {
+    Problem::new(409, "under-way", Fault::Caller)
+        .saying("a request with this Idempotency-Key is still running")
+        .hint("try again in a moment")
+        .into_response()
 }
 
 impl Held {
@@ -142,7 +176,8 @@ pub(crate) struct UnderWay<'a> {
 }
 
 impl UnderWay<'_> {
-    pub(crate) fn keep(&self, kept: Kept) {
+    /// Keeps the response for repetitions with the same fingerprint.
+    pub(crate) fn keep(&self, kept: Kept, fingerprint: blake3::Hash) {
         let mut held = self.responses.held();
         let forgettings = held.forgettings;
         if let Some(entry) = held.by_name.get_mut(&self.name) {
@@ -153,6 +188,7 @@ impl UnderWay<'_> {
             // The name counts too, so that empty responses are bounded.
             let bytes = kept.body.len() + 2 * LONGEST;
             entry.response = Some(kept);
+            entry.fingerprint = Some(fingerprint);
             held.order.push_back((Instant::now(), self.name.clone(), bytes));
             held.bytes += bytes;
         }

@@ -69,6 +69,16 @@ pub(crate) enum Drafts {
     LeftOut,
 }
 
+impl Drafts {
+    /// Receives the drafts if they are sent. Without a receiver, models are not asked for replies piece by piece.
+    fn receiver(self, calls: &OpenCalls) -> Option<watch::Receiver<u64>> {
+        match self {
+            Self::Sent => Some(calls.drafts()),
+            Self::LeftOut => None,
+        }
+    }
+}
+
 /// The run to begin.
 pub(crate) enum Wanted {
     Ask(AskRequest),
@@ -76,9 +86,11 @@ pub(crate) enum Wanted {
     Fork(ForkRequest),
 }
 
-/// Work on the result of a run that is a part of it. It has the place of the run, and stops if the caller leaves.
-pub(crate) type After =
-    Box<dyn FnOnce(Box<AskResponse>) -> BoxFuture<'static, Box<AskResponse>> + Send>;
+/// Work on the result of a run that is a part of it. It has the place of the run, and stops when the token
+/// is cancelled, because the caller has left.
+pub(crate) type After = Box<
+    dyn FnOnce(Box<AskResponse>, CancellationToken) -> BoxFuture<'static, Box<AskResponse>> + Send,
+>;
 
 /// A running run. Dropping it stops the run: no model call begins after that.
 pub(crate) struct Underway {
@@ -132,7 +144,7 @@ impl Underway {
             let calls = Arc::new(OpenCalls::default());
             // Before the run begins, so that no change is missed.
             let changes = calls.changes();
-            let drafts = (drafts == Drafts::Sent).then(|| calls.drafts());
+            let drafts = drafts.receiver(&calls);
             let open_calls = Some(Arc::clone(&calls));
             let asked = |ask: AskRequest| AskRequest { listener, cancel, open_calls, ..ask };
             let run = async {
@@ -157,17 +169,12 @@ impl Underway {
             let state = came.as_ref().map_or("refused", |came| came.run.state.as_str());
             let took = began.elapsed();
             let came = match (came.map(Box::new), after) {
-                (Ok(came), Some(after)) => tokio::select! {
-                    biased;
-                    () = has_left.cancelled() => None,
-                    came = after(came) => Some(Ok(came)),
-                },
-                (came, _) => Some(came),
+                (Ok(came), Some(after)) => Ok(after(came, has_left).await),
+                (came, _) => came,
             };
             app.metrics.ran(state, took);
-            if let Some(came) = came {
-                let _ = sender.send(Happened::Ended(came.map_err(Problem::from)));
-            }
+            // The caller may have left.
+            let _ = sender.send(Happened::Ended(came.map_err(Problem::from)));
         };
         let run: JoinHandle<()> = tokio::spawn(run.in_current_span());
         drop(run);
@@ -353,15 +360,16 @@ mod tests {
         assert_eq!(shown, wanted);
     }
 
+    /// `serve` tests the drafts themselves with a model server.
     #[tokio::test]
     async fn without_a_receiver_no_draft_is_sent() {
-        let (sender, mut happened) = unbounded_channel();
-        let calls = OpenCalls::default();
-        tokio::select! {
-            biased;
-            never = send_drafts(&calls, None, &sender) => match never {},
-            () = std::future::ready(()) => {}
+        let (sender, _happened) = unbounded_channel();
+        for drafts in [Drafts::LeftOut, Drafts::Sent] {
+            let calls = OpenCalls::default();
+            let received = drafts.receiver(&calls);
+            let mut sending = Box::pin(send_drafts(&calls, received, &sender));
+            assert!(futures::poll!(&mut sending).is_pending());
+            assert_eq!(calls.is_watched(), drafts == Drafts::Sent, "{drafts:?}");
         }
-        assert!(happened.try_recv().is_err());
     }
 }

@@ -196,13 +196,9 @@ fn quantize(vector: &[f32]) -> (f32, impl Iterator<Item = u8>) {
     (scale, vector.iter().map(move |x| ((x / scale).round() as i8).cast_unsigned()))
 }
 
-/// Inner product in full precision; the cosine of unit vectors.
-pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
 #[cfg(test)]
 mod tests {
+    use pikerag_knowledge::cosine;
     use proptest::prelude::*;
 
     use super::*;

@@ -257,6 +257,7 @@ impl Shared {
         let prompt = prompt(asked);
         let OracleReply { kind, text } = (self.mind)(&prompt);
         counts.received.chats += 1;
+        counts.received.streamed += u64::from(asked["stream"] == true);
         *counts.received.kinds.entry(kind.to_owned()).or_default() += 1;
         let content = drawn.content(text);
         let (read, written) = (tokens(&prompt), tokens(content.as_deref().unwrap_or_default()));

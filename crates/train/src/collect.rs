@@ -12,7 +12,7 @@ use pikerag_methods::conclude::conclude;
 use pikerag_methods::decompose::{Choice, Proposer, Selection, Selector, propose, select};
 use pikerag_methods::retrieval::least_similarity;
 use pikerag_methods::{MethodLabel, Ports, Run, RunParams, SolveError};
-use pikerag_retrieve::{atoms, compare_all};
+use pikerag_retrieve::atoms_compared;
 
 use crate::answers::answer_from;
 use crate::params::{Empty, Params, Split};
@@ -195,8 +195,9 @@ impl Walk<'_> {
     ) -> Result<Vec<Candidate>, SolveError> {
         let (params, Ground { delta, near, .. }) = (self.params, self.ground);
         let (finder, k) = (self.ports.finder(), params.near_k.get());
-        let found = atoms(finder, params.atoms, proposals, k, *near, &context.ids()).await?;
-        let found = compare_all(finder, params.atoms, proposals, found).await?; // The maximum of lines 10 and 13.
+        // The maximum of lines 10 and 13.
+        let found =
+            atoms_compared(finder, params.atoms, proposals, k, *near, &context.ids()).await?;
         let (mut best, mut of_proposal) = (Vec::new(), BTreeMap::new());
         for hit in found {
             let rank: &mut usize = of_proposal.entry(hit.proposal).or_default();

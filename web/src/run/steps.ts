@@ -9,7 +9,7 @@ import type { Kind, RunEvent } from "./types";
 export const ICON_OF: Record<Kind, IconName> = {
   began: "ask", classified: "tag", planned: "runs", proposed: "help", retrieved: "search", selected: "check", stopped: "stop", unreadable: "warning",
   gathered: "folder", looked: "eye", thought: "edit", asked: "ask", resolved: "quote", judged: "compare", node: "graph", merged: "graph", path: "right", consulted: "graph",
-  tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", queried: "settings", foretold: "clock", organized: "filter", answered: "check", noted: "info",
+  tagged: "tag", recalled: "thumbUp", structured: "runs", tabulated: "settings", queried: "settings", foretold: "clock", organized: "filter", answered: "check", filled: "edit", noted: "info",
 };
 
 /** The result of a step, in a line. */
@@ -68,6 +68,8 @@ export function lineOf(event: RunEvent): string {
       return words.models(event.forecast.tried.length);
     case "organized":
       return words.kept(event.kept, event.given);
+    case "filled":
+      return words.filled(event.schema, event.is_filled);
     case "noted":
       return note(event.note);
     default:

@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("typing", &["knowledge", "language"]),
     ("tables", &["knowledge", "language", "typing"]),
     ("indexing", &["knowledge", "language", "prompt", "parse", "extract", "records", "typing"]),
+    ("sources", &["knowledge", "parse", "indexing"]),
     (
         "methods",
         &[
@@ -72,6 +73,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "typing",
     "tables",
     "indexing",
+    "sources",
     "methods",
     "baselines",
     "eval",
@@ -84,14 +86,14 @@ const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 /// Third-party crates that only some of ours may depend on.
 const RESERVED: [(&str, &[&str]); 9] = [
     ("reqwest", &["models", "app"]), // Only `models` sends HTTP requests, and `app` sends traces.
-    ("tokio-postgres", &["postgres"]), // The other store.
     ("rusqlite", &["store", "parse"]), // Only `store` stores data with SQL; `parse` reads databases.
-    ("tantivy", &["store"]),           // Only `store` keeps indexes.
-    ("clap", &["app"]),                // Only the command line has flags.
-    ("indicatif", &["app"]),           // Only the command line draws on a terminal.
-    ("axum", &["server"]),             // Only the server accepts HTTP.
-    ("rlimit", &["engine"]),           // Only the engine limits processes.
-    ("anyhow", &["app", "xtask"]),     // Libraries return typed errors.
+    ("tokio-postgres", &["postgres", "sources"]), // The other store; `sources` reads databases of others.
+    ("tantivy", &["store"]),                      // Only `store` keeps indexes.
+    ("clap", &["app"]),                           // Only the command line has flags.
+    ("indicatif", &["app"]),                      // Only the command line draws on a terminal.
+    ("axum", &["server"]),                        // Only the server accepts HTTP.
+    ("rlimit", &["engine"]),                      // Only the engine limits processes.
+    ("anyhow", &["app", "xtask"]),                // Libraries return typed errors.
 ];
 
 /// The manifests of `crates/*` and `xtask` contain no dependency that the tables forbid.

@@ -98,6 +98,7 @@ class Citation(Reply):
     columns: list[str] = field(default_factory=list)
     best: Optional[Span] = None
     replaced_by: Optional[ReplacedBy] = None
+    corrected: bool = False  # Whether people corrected words of the passage.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,8 @@ use super::{Paths, named};
 pub(crate) struct Index {
     #[command(flatten)]
     pub(crate) paths: Paths,
-    /// Remove files from the base that no longer exist in the given folders.
+    /// Remove files from the base that no longer exist in the given folders, and tables that are gone from the given
+    /// databases.
     #[arg(long)]
     pub(crate) prune: bool,
     /// Repeat requests that models refused or answered unreadably in earlier runs (`status` lists them).

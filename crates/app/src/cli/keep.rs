@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct Paths {
-    /// Files and folders.
+    /// Files and folders, or databases: `postgres://HOST/DATABASE`.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 }

@@ -1,9 +1,10 @@
 //! Turns arguments into requests of the engine.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use pikerag_engine::knowledge::{AtomKind, Filter};
-use pikerag_engine::parts::{LabelParams, TrainParams};
+use pikerag_engine::parts::{DatabaseUrl, LabelParams, TrainParams};
 use pikerag_engine::sandbox;
 use pikerag_engine::settings::{Cap, FileChoice, Flags};
 use pikerag_engine::{
@@ -12,7 +13,7 @@ use pikerag_engine::{
 };
 
 use super::{
-    Agree, Arguments, Choice, Collect, Estimate, Eval, Filters, Index, Label, ParseChild,
+    Agree, Arguments, Choice, Collect, Estimate, Eval, Filters, Index, Label, ParseChild, Paths,
     RunLimited, TrainExport,
 };
 
@@ -35,8 +36,10 @@ impl Arguments {
 
 impl Index {
     pub(crate) fn request<'a>(&self, progress: OnProgress<'a>) -> IndexRequest<'a> {
+        let (paths, databases) = self.paths.split();
         IndexRequest {
-            paths: self.paths.paths.clone(),
+            paths,
+            databases,
             prune: self.prune,
             retry_refused: self.retry_refused,
             with: self.with.with.clone(),
@@ -50,10 +53,26 @@ impl Index {
     }
 }
 
+impl Paths {
+    /// The paths, and the addresses of databases among them.
+    fn split(&self) -> (Vec<PathBuf>, Vec<DatabaseUrl>) {
+        let (mut paths, mut databases) = (Vec::new(), Vec::new());
+        for path in &self.paths {
+            match path.to_str().and_then(DatabaseUrl::of) {
+                Some(url) => databases.push(url),
+                None => paths.push(path.clone()),
+            }
+        }
+        (paths, databases)
+    }
+}
+
 impl Estimate {
     pub(crate) fn request(&self) -> EstimateRequest {
+        let (paths, databases) = self.paths.split();
         EstimateRequest {
-            paths: self.paths.paths.clone(),
+            paths,
+            databases,
             with: self.with.with.clone(),
             without: self.with.without.clone(),
             chunking: self.with.chunking,

@@ -1,6 +1,8 @@
 //! Runs `files`, and shows missing and equal files for `index` and `status`.
 
-use pikerag_engine::narrate::{Language, Words, joined};
+use pikerag_engine::knowledge::uri::is_relation;
+use pikerag_engine::narrate::{InWords, Language, Words, joined};
+use pikerag_engine::parts::ReplacedDocument;
 use pikerag_engine::{OmittedFiles, OnDisk, Session, UnclearFiles};
 
 use crate::output::{Output, say, say_json};
@@ -39,11 +41,20 @@ pub(crate) async fn files(session: &Session, output: Output) -> anyhow::Result<u
     Ok(0)
 }
 
-/// Lists files of the base that no longer exist on disk.
+/// Says where a file of the base, or a table, is missing.
+pub(super) fn missing(path: &str) -> Words {
+    match is_relation(path) {
+        true => Words::new("missing in its database", "数据库中已不存在"),
+        false => Words::new("missing on disk", "磁盘上已不存在"),
+    }
+}
+
+/// Lists files of the base that no longer exist on disk, and tables that are gone.
 pub(super) fn show_gone(gone: &[String], output: Output) {
     for path in gone.iter().take(LISTED) {
+        let Words { english, chinese } = missing(path);
         let path = one_line(path);
-        output.note(format!("missing on disk: {path}"), format!("磁盘上已不存在：{path}"));
+        output.note(format!("{english}: {path}"), format!("{chinese}：{path}"));
     }
     if let Some(more) = gone.len().checked_sub(LISTED) {
         show_more(more, output, |more| {
@@ -121,6 +132,21 @@ pub(super) fn show_same(same: &[Vec<String>], output: Output) {
         output.say(
             format!("  … and {more} more (--json lists all)"),
             format!("  ……另有 {more} 组（--json 列出全部）"),
+        );
+    }
+}
+
+/// Lists documents that a newer version in the base replaces.
+pub(super) fn show_replaced(replaced: &[ReplacedDocument], output: Output) {
+    for ReplacedDocument { uri, by } in replaced.iter().take(LISTED) {
+        let (name, by) = (one_line(uri), by.words());
+        let (english, chinese) = (one_line(&by.english), one_line(&by.chinese));
+        output.say(format!("  {name}: {english}"), format!("  {name}：{chinese}"));
+    }
+    if let Some(more @ 1..) = replaced.len().checked_sub(LISTED) {
+        output.say(
+            format!("  … and {more} more replaced documents (--json lists all)"),
+            format!("  ……另有 {more} 个已被取代的文档（--json 列出全部）"),
         );
     }
 }

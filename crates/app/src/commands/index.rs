@@ -5,7 +5,9 @@ use pikerag_engine::parts::{IndexReport, Outcome, Repeat};
 use pikerag_engine::{CostlyFile, EstimateResponse, IndexResponse, Session, chinese_reason};
 
 use super::feedback::show_stale_answers;
-use super::files::{show_gone, show_more, show_omitted, show_omitted_in_base, show_unclear};
+use super::files::{
+    missing, show_gone, show_more, show_omitted, show_omitted_in_base, show_unclear,
+};
 use crate::advice;
 use crate::cli::{Estimate, Index};
 use crate::exit;
@@ -145,11 +147,9 @@ fn show(response: &IndexResponse, output: Output) {
     }
     show_stale_answers(response.stale_answers, output);
     for path in pruned {
+        let Words { english, chinese } = missing(path);
         let path = one_line(path);
-        output.say(
-            format!("removed {path}: missing on disk"),
-            format!("已移除 {path}：磁盘上已不存在"),
-        );
+        output.say(format!("removed {path}: {english}"), format!("已移除 {path}：{chinese}"));
     }
     for (old, new) in &report.moved {
         let (old, new) = (one_line(old), one_line(new));

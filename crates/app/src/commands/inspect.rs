@@ -9,7 +9,7 @@ use pikerag_engine::parts::mark_in_words;
 use pikerag_engine::{Session, StatusResponse, chinese_reason};
 
 use super::feedback::show_stale_answers;
-use super::files::{show_gone, show_omitted_in_base, show_same, show_unclear};
+use super::files::{show_gone, show_omitted_in_base, show_replaced, show_same, show_unclear};
 use crate::advice;
 use crate::cli::Export;
 use crate::failure::Failure;
@@ -43,6 +43,7 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
         unclear,
         omitted_in_base,
         same,
+        replaced,
         verified,
         stale_answers,
     } = response;
@@ -93,6 +94,7 @@ pub(crate) async fn status(session: &Session, output: Output) -> anyhow::Result<
     show_stale_answers(stale_answers, output);
     show_pending(&waiting, &summary.refused, &stale, output);
     show_same(&same, output);
+    show_replaced(&replaced, output);
     show_gone(&gone, output);
     show_unclear(&unclear, output);
     show_omitted_in_base(&omitted_in_base, output);

@@ -104,7 +104,7 @@ fn branch(event: &Event) -> (String, String) {
         | Event::Unreadable { .. }
         | Event::RoundRead { .. } => ("│  ├─ ", "│  │  "),
         Event::Selected { .. } | Event::Stopped { .. } => ("│  └─ ", ""),
-        Event::Answered { .. } => ("└─ ", ""),
+        Event::Answered { .. } | Event::Filled { .. } => ("└─ ", ""),
         Event::Asked { depth, .. } | Event::Resolved { depth, .. } => {
             return (format!("├─ {}", "│  ".repeat(*depth)), String::new());
         }

@@ -103,6 +103,14 @@ fn assistants_call_tools() {
         assert_eq!(refused["result"]["isError"], true, "{refused}");
         assert!(refused.to_string().contains("unknown argument `filters`"), "{refused}");
     }
+    // Errors have words in Chinese, too; those of the protocol in the language of the question.
+    let unknown = json!({"name": "crane", "arguments": {"question": "起重机能吊多重？"}});
+    let unknown = serving.mcp("", "tools/call", &unknown).json();
+    assert_eq!(unknown["error"]["message"], "没有工具 `crane`", "{unknown}");
+    assert_eq!(unknown["error"]["data"]["message"], "there is no tool `crane`", "{unknown}");
+    let missing = json!({"name": "search", "arguments": {}});
+    let missing = serving.mcp("", "tools/call", &missing).json().to_string();
+    assert!(missing.contains("missing field `query`") && missing.contains("缺少参数 `query`"));
     let key = place.key("ada", &["--filter", "folder=open"]);
     assert_eq!((ask("", "x").status, ask("wrong", "x").status), (401, 401));
     let answered = ask(&key, "With whom is the crane insured?").text;

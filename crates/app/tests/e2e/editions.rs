@@ -1,4 +1,4 @@
-//! Tests that answers say which of two versions of a rule is replaced, on the command line.
+//! Tests that answers and `status` say which of two versions of a rule is replaced, on the command line.
 
 use serde_json::Value;
 
@@ -78,4 +78,32 @@ fn the_terminal_names_the_newer_version() {
     assert!(shown.contains(&mark), "{shown}");
     let place_of = |amount: &str| shown.find(amount).unwrap_or(usize::MAX);
     assert!(place_of("不超过400元") < place_of("不超过300元"), "{shown}");
+}
+
+/// Reports of two years replace nothing. A deleted version replaces nothing any more.
+#[test]
+fn status_lists_replaced_documents() {
+    let place = indexed();
+    let status = place.run_to(0, &["--json", "status"]).json();
+    let replaced: Vec<(&str, &str)> = status["replaced"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["uri"].as_str().unwrap(), it["by"]["uri"].as_str().unwrap()))
+        .collect();
+    let older_chinese = "docs/差旅费管理办法（2022年版）.md";
+    assert_eq!(replaced, [(OLDER, NEWER), (older_chinese, NEWER_CHINESE)]);
+
+    let shown = place.run_to(0, &["status"]).stdout;
+    let line = format!("  {OLDER}: replaced by {NEWER} (version 3, 2024-03-01)");
+    assert!(shown.contains(&line), "{shown}");
+    let shown = place.run_to(0, &["--lang", "zh", "status"]).stdout;
+    assert!(
+        shown.contains(&format!("  {OLDER}：已被 {NEWER} 取代（版本 3，2024-03-01）")),
+        "{shown}"
+    );
+
+    place.run_to(0, &["delete", NEWER]);
+    let status = place.run_to(0, &["--json", "status"]).json();
+    assert_eq!(status["replaced"].as_array().unwrap().len(), 1, "{status:#}");
 }

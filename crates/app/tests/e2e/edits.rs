@@ -61,6 +61,13 @@ fn an_edited_passage_keeps_its_old_text_as_corrections() {
     let corrections = serving.get(&path, "").json()["corrections"].clone();
     let olds = corrections.to_string();
     assert!(olds.contains("Quillw0rt") && olds.contains("Varnsund"), "{olds}");
+    // An answer marks the citation, and the kept run has the mark.
+    let question = json!({"question": "What does the crane Quillwort lift?"});
+    let asked = serving.post(&format!("{BASE}/ask"), "", &question).json();
+    let cited = asked["answer"]["citations"].as_array().unwrap();
+    assert!(cited.iter().any(|citation| citation["corrected"] == true), "{asked}");
+    let run = serving.get(&format!("{BASE}/runs/{}", asked["run"].as_str().unwrap()), "").json();
+    assert_eq!(run["answer"]["citations"], asked["answer"]["citations"]);
     // It stays when the file is read again.
     let again = json!({"files": ["a.md"], "reread": true});
     let again = serving.post(&format!("{BASE}/index"), "", &again).json();

@@ -133,13 +133,43 @@ fn a_base_of_another_server_over_the_same_folder_is_found() {
     assert!(finds(&other, "law", "Quillwort"));
     assert_eq!(make(&other, "tea").status, 201);
     assert_eq!(names(&one), ["default", "law", "tea"]);
-    // The other server learns of a new name when it starts again.
     assert_eq!(rename(&one, "law", "statutes").status, 200);
-    assert_eq!(names(&other), ["default", "law", "tea"]);
     assert_eq!(refusal(&make(&other, "statutes")), (409, "base-exists".to_owned()));
-    drop(other);
-    let other = place.serve(&["--offline"]);
+    assert!(!finds(&other, "law", "Quillwort") && finds(&other, "statutes", "Quillwort"));
     assert_eq!(names(&other), ["default", "statutes", "tea"]);
+    // Another base may have the old name at once.
+    assert_eq!(make(&other, "law").status, 201);
+    assert!(!finds(&one, "law", "Quillwort") && !finds(&other, "law", "Quillwort"));
+    wait_until("the base is deleted", || delete(&one, "statutes").status == 204);
+    assert_eq!(other.get(&format!("{BASES}/statutes"), "").status, 404);
+    assert_eq!(names(&other), ["default", "law", "tea"]);
+    // A server that used a base only before deletes it, too.
+    wait_until("the base is deleted", || delete(&other, "tea").status == 204);
+    assert_eq!(names(&one), ["default", "law"]);
+}
+
+#[test]
+fn a_base_that_another_server_uses_is_not_deleted() {
+    let stub = good_stub();
+    let place = Place::with(&stub);
+    let (one, other) = (place.serve(&[]), place.serve(&[]));
+    assert_eq!(make(&one, "law").status, 201);
+    let text = "# Crane\n\nThe crane of Hamburg was built by Ilse Brandt in Varnsund.\n";
+    upload(&one, "law", "crane.md", text);
+    let requests = stub.received().requests();
+    stub.answer_only(requests);
+    let question = json!({"question": "Who built the crane of Hamburg?", "method": "naive-rag"});
+    let path = format!("{BASES}/law/ask");
+    let asking = other.send("POST", &path, &[JSON], question.to_string().as_bytes());
+    wait_until("the question calls the model", || requests < stub.received().requests());
+    assert_eq!(refusal(&delete(&one, "law")), (409, "base-in-use".to_owned()));
+    assert_eq!(names(&one), ["default", "law"]);
+    assert_eq!(folders(&place).len(), 1);
+    drop(asking);
+    stub.answer_all();
+    wait_until("the base is deleted", || delete(&one, "law").status == 204);
+    assert_eq!((names(&other), folders(&place).len()), (vec!["default".to_owned()], 0));
+    assert_eq!(refusal(&other.get(&format!("{BASES}/law"), "")), (404, "no-such-base".to_owned()));
 }
 
 /// A later base of the old name must not repeat responses of the renamed one.

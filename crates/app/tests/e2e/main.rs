@@ -8,6 +8,8 @@ mod administered;
 #[cfg(test)]
 mod assistants;
 #[cfg(test)]
+mod base_in_postgres;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod chinese;
@@ -18,7 +20,7 @@ mod cli;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
-mod database;
+mod databases;
 #[cfg(test)]
 mod described;
 #[cfg(test)]

@@ -169,11 +169,22 @@ fn fields_of_ollama_are_honoured_or_refused() {
     assert_eq!(ask(accepted).json()["done_reason"], "stop");
     let cut = ask(json!({"options": {"num_predict": 4}})).json();
     assert_eq!(cut["done_reason"], "length", "{cut}");
+    let whole = ask(json!({})).json()["response"].as_str().unwrap().to_owned();
+    for stop in ["forty", "Sources:", "]("] {
+        let reply = ask(json!({"options": {"stop": ["no such text", stop]}})).json();
+        let before = whole.split(stop).next().unwrap();
+        assert!(before.len() < whole.len(), "{stop}: {whole}");
+        assert_eq!((&reply["response"], &reply["done_reason"]), (&json!(before), &json!("stop")));
+        let body = json!({"model": "pikerag", "prompt": QUESTION, "options": {"stop": [stop]}});
+        let streamed = lines(&post(&serving, "/api/generate", &body));
+        let parts = streamed.iter().filter_map(|line| line["response"].as_str());
+        assert_eq!(parts.collect::<String>(), before, "{stop}");
+    }
     for (more, named) in [
         (json!({"format": "yaml"}), "`format`"),
         (json!({"suffix": "}"}), "`suffix`"),
         (json!({"images": ["aGk="]}), "`images`"),
-        (json!({"options": {"stop": ["."]}}), "`options.stop`"),
+        (json!({"options": {"stop": [1]}}), "`options.stop`"),
         (json!({"think": "much"}), "`think`"),
         (json!({"surprise": 1}), "`surprise`"),
     ] {

@@ -52,7 +52,8 @@ fn fields_of_a_chat_are_honoured_or_refused() {
     }
     for (param, wrong) in [
         ("n", json!({"n": 2})),
-        ("stop", json!({"stop": ["\n"]})),
+        ("stop", json!({"stop": ["a", "b", "c", "d", "e"]})),
+        ("stop", json!({"stop": 1})),
         ("tool_choice", json!({"tool_choice": "required"})),
         ("logprobs", json!({"logprobs": true})),
         ("modalities", json!({"modalities": ["text", "audio"]})),
@@ -112,6 +113,36 @@ fn an_answer_is_cut_to_the_tokens_of_the_request() {
         lengths.push(cut.len());
     }
     assert!(lengths.is_sorted() && lengths.first() < lengths.last(), "{lengths:?}");
+}
+
+/// Citations behind the end are no annotations, and the limit of tokens still holds.
+#[test]
+fn an_answer_ends_before_the_first_stop_sequence() {
+    let place = place();
+    let serving = place.serve(&["--offline"]);
+    let whole = content(&ask(&serving, &json!({})));
+    for (stop, first) in [
+        (json!("forty"), "forty"),
+        (json!(["no such text", "forty tons", "[1]"]), "forty tons"),
+        (json!(["[1]"]), "[1]"),
+        (json!(["1]", "no such text"]), "[1]"),
+    ] {
+        let reply = ask(&serving, &json!({"stop": stop}));
+        let (cut, choice) = (content(&reply), reply.json()["choices"][0].clone());
+        assert_eq!(cut, whole.split(first).next().unwrap(), "{stop}");
+        assert!(cut.len() < whole.len(), "{stop}: {cut}");
+        assert_eq!(choice["finish_reason"], "stop", "{stop}");
+        assert_eq!(choice["message"]["annotations"], json!([]), "{stop}");
+        let stream = ask(&serving, &json!({"stop": stop, "stream": true}));
+        let (text, annotations, sources) = streamed(&stream);
+        assert_eq!((text, annotations.len(), sources), (cut, 0, 0), "{stop}");
+        assert!(stream.text.contains("\"finish_reason\":\"stop\""), "{stream:?}");
+    }
+    let nothing = content(&ask(&serving, &json!({"stop": ["", "no such text"]})));
+    assert_eq!(nothing, whole);
+    let reply = ask(&serving, &json!({"stop": "[1]", "max_tokens": 2}));
+    assert!(whole.starts_with(&content(&reply)), "{reply:?}");
+    assert_eq!(reply.json()["choices"][0]["finish_reason"], "length");
 }
 
 /// The text of a stream, its annotations, and the number of its `source` events.

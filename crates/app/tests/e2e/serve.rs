@@ -504,7 +504,7 @@ fn a_stream_sends_the_answer_while_the_model_writes_it() {
     let serving = place.serve(&[]);
     let asked = place.read("questions.jsonl");
     let asked: Vec<Value> =
-        asked.lines().take(2).map(|line| serde_json::from_str(line).unwrap()).collect();
+        asked.lines().take(3).map(|line| serde_json::from_str(line).unwrap()).collect();
     let stream = |path: &str, body: &Value| {
         let headers = [("Content-Type", "application/json"), ("Accept", "text/event-stream")];
         serving.request("POST", path, &headers, body.to_string().as_bytes()).events()
@@ -538,6 +538,15 @@ fn a_stream_sends_the_answer_while_the_model_writes_it() {
     let steps = all("reasoning_content").concat();
     assert!(steps.contains("Draft, not checked yet: "), "{steps}");
     assert_eq!(all("content").len(), 1, "{deltas:?}");
+
+    // A caller that receives the answer in one piece needs none.
+    let before = stub.received();
+    let body = json!({"question": asked[2]["question"], "method": "naive-rag"}).to_string();
+    let headers = [("Content-Type", "application/json")];
+    serving.request("POST", "/api/v1/bases/default/ask", &headers, body.as_bytes());
+    let after = stub.received();
+    assert!(before.chats < after.chats && 0 < before.streamed, "{after:?}");
+    assert_eq!(before.streamed, after.streamed);
 }
 
 /// On `SIGTERM` the server takes no further request and answers those under way.

@@ -201,6 +201,27 @@ fn a_model_fills_other_schemas_and_its_call_is_counted() {
     assert_eq!((&filled["also"], &filled["year"]), (&filled["name"], &Value::Null));
     let tokens = |reply: &Reply| reply.json()["usage"]["total_tokens"].as_u64().unwrap();
     assert!(tokens(&plain) < tokens(&reply), "{plain:?} {reply:?}");
+    // The call is a part of the run and its bill, and a replay does without it.
+    let runs = serving.get("/api/v1/bases/default/runs", "").json();
+    let path = format!("/api/v1/bases/default/runs/{}", runs[0]["id"].as_str().unwrap());
+    let run = serving.get(&path, "").json();
+    let last = run["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["event"], &last["schema"], &last["is_filled"]),
+        (&json!("filled"), &json!("Form"), &json!(true)),
+        "{run}"
+    );
+    assert_eq!(last["calls"].as_array().unwrap().len(), 1, "{last}");
+    let roles = run["cost"]["spent"]["by_role"].as_object().unwrap();
+    let of_role = |role: &Value, name: &str| role[1][name].as_u64().unwrap();
+    let used = roles
+        .values()
+        .map(|role| of_role(role, "prompt_tokens") + of_role(role, "completion_tokens"));
+    assert_eq!(used.sum::<u64>(), tokens(&reply), "{run} {reply:?}");
+    // The calls of the question were paid for its first time.
+    assert_eq!(run["cost"]["paid"]["by_role"]["answer"][0], 1, "{run}");
+    let replayed = serving.post(&format!("{path}/replay"), "", &json!({}));
+    assert_eq!(replayed.status, 200, "{replayed:?}");
 }
 
 /// A client that reads nothing keeps its place only until the schema is filled or it leaves.

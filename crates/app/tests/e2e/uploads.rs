@@ -48,6 +48,38 @@ fn wait_for_job(serving: &Serving, reply: &Reply) -> Value {
     })
 }
 
+/// A form is larger than other bodies may be, and its client chooses another boundary when it repeats it.
+#[test]
+fn a_form_with_an_idempotency_key_is_stored_once_whatever_its_size() {
+    let place = Place::new();
+    place.write("pikerag.toml", "[server]\nbody_mib = 1\n");
+    let serving = place.serve(&["--offline"]);
+    let large = format!("# Tables\n\n{}", "A row of the table Zyxwort.\n\n".repeat(60_000));
+    let files: [(&str, &str, &[u8]); 2] = [
+        ("file", "crane.md", b"# Crane\n\nThe crane was built by Quillwort.\n"),
+        ("file", "large.md", large.as_bytes()),
+    ];
+    let post = |boundary: &str, form: &[u8]| {
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let headers = [("Content-Type", kind.as_str()), ("Idempotency-Key", "once")];
+        serving.request("POST", &format!("{BASE}/files?hold=true"), &headers, form)
+    };
+    let whole = form(&files);
+    // A form that was cut off keeps nothing, so the whole one may follow.
+    let cut = post("x1x", &whole[..whole.len() - 9]);
+    assert_eq!(cut.status, 400, "{cut:?}");
+    let first = post("x1x", &whole);
+    assert_eq!(first.status, 200, "{first:?}");
+    assert!(!first.head.contains("idempotency-replayed"), "{first:?}");
+    let other = String::from_utf8(whole).unwrap().replace("x1x", "y22y");
+    let again = post("y22y", other.as_bytes());
+    assert_eq!((again.status, &again.text), (200, &first.text));
+    assert!(again.head.contains("idempotency-replayed: true"), "{again:?}");
+    let changed = post("y22y", other.replace("Quillwort", "Mirabel").as_bytes());
+    let reused = (422, json!("idempotency-key-reused"));
+    assert_eq!((changed.status, changed.json()["code"].clone()), reused);
+}
+
 #[test]
 fn files_of_an_archive_are_uploaded_like_single_files() {
     let place = Place::new();

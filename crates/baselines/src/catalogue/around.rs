@@ -19,7 +19,7 @@ pub(super) async fn solve_and_mark(
     uses: (TagUse, VerifiedUse),
 ) -> Result<Answer, SolveError> {
     let mut answer = solve_or_recall(ports, run, question, method, uses).await?;
-    mark_replaced(ports, &mut answer).await?;
+    mark_replaced(ports, run.editions(), &mut answer).await?;
     Ok(answer)
 }
 

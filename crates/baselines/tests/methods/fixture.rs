@@ -311,6 +311,7 @@ pub(crate) fn trace_of(answer: &Answered) -> String {
             | Event::Organized { .. } => write_pike_event(&mut trace, event),
             Event::Noted { note } => writeln!(trace, "note: {}", note.in_words(Language::English)),
             Event::Answered { answer } => writeln!(trace, "answer: {answer}"),
+            Event::Filled { .. } => panic!("no method fills a schema"),
         }
         .unwrap();
     }

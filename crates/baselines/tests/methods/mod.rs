@@ -6,6 +6,7 @@ mod closed_book;
 mod crp_rag;
 mod demonstrations;
 mod editions;
+mod everyday;
 mod fitting;
 mod fixture;
 mod graphrag;

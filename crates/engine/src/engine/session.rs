@@ -31,6 +31,7 @@ use super::{Engine, Shared};
 use crate::base::Base;
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
+use crate::in_use::InUse;
 use crate::local_models::LocalServer;
 use crate::notice::Notice;
 use crate::paces::PaceFile;
@@ -54,6 +55,8 @@ pub struct Session {
     open_calls: Option<Arc<OpenCalls>>,
     /// Counted by [`Engine::sessions_over`].
     _user: Arc<()>,
+    /// See [`Engine::hold`].
+    _used: Option<Arc<InUse>>,
 }
 
 /// The method if the caller names none.
@@ -69,6 +72,7 @@ impl Session {
             payer: None,
             is_background: false,
             open_calls: None,
+            _used: None,
         }
     }
 

@@ -11,6 +11,7 @@ use pikerag_models::Secret;
 use serde::Deserialize;
 
 use super::Chunking;
+use super::databases::SourcesTable;
 use super::local::LocalTable;
 use super::postgres::PostgresTable;
 use super::rerank::RerankTable;
@@ -36,6 +37,8 @@ pub(super) struct SettingsFile {
     /// The model that reranks.
     pub(super) rerank: RerankTable,
     pub(super) index: IndexTable,
+    /// Databases whose tables are read.
+    pub(super) sources: SourcesTable,
     /// Schemas of typed records to read from documents.
     pub(super) records: Vec<RecordSchema>,
     pub(super) tags: TagsTable,

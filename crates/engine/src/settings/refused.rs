@@ -43,6 +43,10 @@ pub enum RefusedValue {
     RunsOutOfRange { most: usize },
     /// A glob of files cannot be parsed.
     NoGlob { glob: String, reason: String },
+    /// A variable of the environment holds no address of a database.
+    NoDatabase { variable: String },
+    /// A text is no pattern of tables.
+    NoTablePattern { pattern: String },
 }
 
 impl RefusedValue {
@@ -126,6 +130,20 @@ impl InWords for RefusedValue {
             Self::NoGlob { glob, reason } => Words::new(
                 format!("contains `{glob}`, which is not a glob: {reason}"),
                 format!("`{glob}` 不是有效的通配模式：`{reason}`"),
+            ),
+            Self::NoDatabase { variable } => Words::new(
+                format!(
+                    "names the variable {variable}, whose value is not an address such as postgres://USER@HOST/DATABASE"
+                ),
+                format!(
+                    "环境变量 `{variable}` 的值不是数据库地址；请写成 `postgres://USER@HOST/DATABASE` 的形式"
+                ),
+            ),
+            Self::NoTablePattern { pattern } => Words::new(
+                format!(
+                    "contains `{pattern}`, which is not a pattern of tables such as `orders` or `public.*`"
+                ),
+                format!("`{pattern}` 不是表的模式，例如 `orders`、`public.*`"),
             ),
         }
     }

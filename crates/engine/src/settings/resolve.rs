@@ -17,6 +17,7 @@ use pikerag_models::{Batch, Cap, Endpoint};
 
 use super::check::check;
 use super::choice::choice;
+use super::databases::databases;
 use super::endpoints::{chat, endpoint, local_calls, prices};
 use super::file::{ChatTable, EmbedKind, EmbedTable, RetrievalTable, SettingsFile, TagsTable};
 use super::keys::fill_in;
@@ -145,6 +146,7 @@ pub(super) fn resolve(
             .unwrap_or(true)
             .then(|| file.index.originals_mib.unwrap_or(ORIGINALS_MIB).saturating_mul(1 << 20)),
         choice: choice(&file.index)?,
+        databases: databases(&file.sources, environment)?,
         ingest,
         prices,
         cap: Cap {

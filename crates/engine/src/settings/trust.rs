@@ -174,6 +174,8 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
         ("rerank.api_key_env", rerank.api_key_env.is_some()),
         ("rerank.weights", rerank.weights.is_some()),
         ("rerank.extra", !rerank.extra.is_empty()),
+        // The variables decide which databases are read, and with which accounts.
+        ("sources.database", !file.sources.database.is_empty()),
         ("tools.tesseract", tools.tesseract.is_some()),
         ("tools.languages", !tools.languages.is_empty()),
         ("tools.soffice", tools.soffice.is_some()),

@@ -1,12 +1,15 @@
 //! Estimates the cost of indexing (`estimate`).
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pikerag_indexing::estimate::Estimate;
 use pikerag_knowledge::{KnowledgeWriter, Structure};
+use pikerag_sources::DatabaseUrl;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::databases::Databases;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::files::{self, CostlyFile, OmittedFiles, by_kind};
@@ -18,6 +21,8 @@ use crate::settings::{Chunking, FileChoice};
 pub struct EstimateRequest {
     /// Files, and folders with everything below them.
     pub paths: Vec<PathBuf>,
+    /// Databases whose tables are read, as the settings choose them.
+    pub databases: Vec<DatabaseUrl>,
     /// The structures to build over all documents together.
     pub with: Vec<Structure>,
     /// The structures to stop maintaining.
@@ -61,6 +66,7 @@ pub struct EstimateResponse {
 ///
 /// let request = EstimateRequest {
 ///     paths: vec!["handbook".into()],
+///     databases: Vec::new(),
 ///     with: vec![Structure::Graph],
 ///     without: Vec::new(),
 ///     chunking: None,
@@ -79,14 +85,22 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         None => session.names_of_new_base()?,
     };
     let choice = session.file_choice(&request.choice);
-    let found = files::find(&request.paths, &names, &choice);
+    let mut found = files::find(&request.paths, &names, &choice);
+    let opening = async { Ok(Databases::open(session, &request.databases).await) };
+    let databases = session.unless_cancelled(opening).await?;
+    found.files.extend_from_slice(&databases.tables);
+    found.left_out.extend_from_slice(&databases.left_out);
+    let mut notices = session.settings().notices.clone();
+    notices.extend_from_slice(&databases.notices);
     let params = session.ingest_params(&request.with, &request.without, request.chunking);
     let base = base.map(|base| match request.own_files {
         true => base.pending_of(found.files.clone()),
         false => base,
     });
     let writer = base.as_ref().map(|base| &**base as &dyn KnowledgeWriter);
-    let (reader, available) = (session.reader_at(names.root()), session.available());
+    let known = base.as_ref().map(|base| base.arc() as Arc<dyn KnowledgeWriter>);
+    let reader = databases.reader(Arc::new(session.reader_at(names.root())), known);
+    let available = session.available();
     let counting = Box::pin(pikerag_indexing::estimate::estimate(
         writer,
         &reader,
@@ -105,7 +119,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         usd: session.price_of_estimate(&estimate),
         costliest: costliest.collect(),
         omitted: by_kind(&found.omitted),
-        notices: session.settings().notices.clone(),
+        notices,
         estimate,
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use pikerag_knowledge::uri::is_relation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -91,6 +92,8 @@ pub async fn files(session: &Session) -> Result<FilesResponse> {
         let path = names.place(&counts.path);
         files.push(FileLine {
             on_disk: match disk.presence_of(&path) {
+                // Whether a table still exists is known only while its database is read.
+                _ if is_relation(&counts.path) => OnDisk::There,
                 Presence::There => OnDisk::There,
                 Presence::Gone => OnDisk::Gone,
                 Presence::Unclear(..) => OnDisk::Unclear,

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_indexing::{FileError, Outcome, Params, Report, Tools, build, read_files};
+use pikerag_knowledge::uri::is_relation;
 use pikerag_knowledge::{ChatModels, Structure};
 use pikerag_models::{Cap, Meter, Portion, Prices};
 use pikerag_narrate::InWords;
+use pikerag_sources::DatabaseUrl;
 use serde::Serialize;
 use tracing::info;
 use utoipa::ToSchema;
@@ -19,6 +21,7 @@ use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
 use crate::base::{Base, shown_base};
 use crate::corrected::CorrectedReader;
+use crate::databases::Databases;
 use crate::engine::{Cost, Session};
 use crate::error::Result;
 use crate::files::{self, Found, OmittedFiles, by_kind, omitted_on_record};
@@ -33,7 +36,10 @@ use crate::words::chinese_reason;
 pub struct IndexRequest<'a> {
     /// Files, and folders with everything below them; hidden files are skipped.
     pub paths: Vec<PathBuf>,
-    /// Whether files that are certainly gone from the given folders are deleted from the base.
+    /// Databases whose tables are read, as the settings choose them.
+    pub databases: Vec<DatabaseUrl>,
+    /// Whether files that are certainly gone from the given folders are deleted from the base, and
+    /// tables that are gone from the given databases.
     pub prune: bool,
     /// Whether to repeat calls that models refused, or answered unreadably, in earlier runs.
     pub retry_refused: bool,
@@ -114,6 +120,7 @@ pub struct IndexResponse {
 /// let (with, without, chunking) = (Vec::new(), Vec::new(), None); // As in the settings.
 /// let request = IndexRequest {
 ///     paths: vec!["handbook".into()],
+///     databases: Vec::new(),
 ///     scope: IndexScope::Base,
 ///     accepted_calls: Some(200),
 ///     progress: &|progress| println!("{progress:?}"),
@@ -125,9 +132,15 @@ pub struct IndexResponse {
 /// ```
 pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<IndexResponse> {
     let choice = session.file_choice(&request.choice);
-    if !session.has_base().await? {
-        let found = files::find(&request.paths, &session.names_of_new_base()?, &choice);
+    let opening = async { Ok(Databases::open(session, &request.databases).await) };
+    let databases = session.unless_cancelled(opening).await?;
+    for notice in &databases.notices {
+        (request.progress)(Progress::Notice(notice.clone()));
+    }
+    if !session.has_base().await? && databases.tables.is_empty() {
+        let mut found = files::find(&request.paths, &session.names_of_new_base()?, &choice);
         if found.files.is_empty() {
+            found.left_out.extend(databases.left_out);
             return Ok(nothing_read(session, found));
         }
     }
@@ -135,24 +148,30 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     let names = session.settled_names(&base).await?;
     let mut found = files::find(&request.paths, &names, &choice);
     let on_record = omitted_on_record(names.records(), &found.omitted);
+    let gone_tables = databases.gone(names.records());
+    found.files.extend_from_slice(&databases.tables);
+    found.left_out.extend_from_slice(&databases.left_out);
     if !found.omitted.is_empty() {
         info!(count = found.omitted.len(), "files and folders that are no documents are not taken");
     }
     let mut tools = session.tools(&base).await?;
-    tools.reader =
-        Arc::new(CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() });
+    let files = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
+    tools.reader = Arc::new(databases.reader(Arc::new(files), Some(Arc::clone(&tools.base))));
     let mut params = session.ingest_params(&request.with, &request.without, request.chunking);
     report_notices(session, request.progress);
-    let places: Vec<PathBuf> = found.files.iter().map(|file| names.place(file)).collect();
+    let on_disk = found.files.iter().filter(|file| !is_relation(file));
+    let places: Vec<PathBuf> = on_disk.map(|file| names.place(file)).collect();
     let mounts = mounts_above(places.iter().map(PathBuf::as_path)).into_iter();
     base.add_mounts(mounts.filter_map(|at| at.to_str().map(str::to_owned)).collect()).await?;
     let mut lost = Lost::of(&names, &found.files);
+    lost.gone.extend_from_slice(&gone_tables);
     params.gone.clone_from(&lost.gone);
     params.renamed = names.duplicates().to_vec();
     let mut pruned = Vec::new();
     if request.prune {
         let below = names.under(&request.paths).into_iter();
-        let below: HashSet<String> = below.map(|file| file.path.clone()).collect();
+        let below = below.map(|file| file.path.clone()).chain(gone_tables);
+        let below: HashSet<String> = below.collect();
         lost.mark_missing_unclear(&names, &request.paths, &mut found.left_out);
         pruned = lost.take_certain(&below);
         for path in &pruned {

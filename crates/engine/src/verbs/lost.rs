@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use pikerag_indexing::FileError;
+use pikerag_knowledge::FileRecord;
+use pikerag_knowledge::uri::is_relation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -43,7 +45,10 @@ impl Lost {
     pub(super) fn of(names: &Names, there: &[String]) -> Self {
         let there: HashSet<&String> = there.iter().collect();
         let (mut lost, mut disk) = (Self::default(), names.disk());
-        for file in names.records().iter().filter(|file| !there.contains(&file.path)) {
+        // Whether a table still exists is known only while its database is read.
+        let may_be_lost =
+            |file: &&FileRecord| !there.contains(&file.path) && !is_relation(&file.path);
+        for file in names.records().iter().filter(may_be_lost) {
             let presence = match names.unclear_reason(&file.path) {
                 Some(reason) => Presence::Unclear(names.root().to_owned(), reason),
                 None => disk.presence_of(&names.place(&file.path)),

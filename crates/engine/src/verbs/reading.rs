@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
-use pikerag_knowledge::{Chunk, ChunkId, Correction, Document, Misfit, Source, SourceId, Which};
+use pikerag_knowledge::{Chunk, ChunkId, Correction, Document, Misfit, Source, SourceId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ask::keeping::now;
 use crate::base::Base;
-use crate::corrected::CorrectedReader;
+use crate::corrected::{CorrectedReader, corrections_of, hash_of, is_in};
 use crate::engine::{Session, blocking};
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
@@ -187,11 +187,7 @@ pub async fn corrections_in(session: &Session, chunk: &Chunk) -> Result<Vec<Corr
     }
     let (base, path) = (session.base().await?, file_path(&chunk.uri));
     let mut corrections = corrections_of(&base, &path).await?;
-    corrections.retain(|correction| {
-        document_uri(&path, &correction.fragment) == chunk.uri
-            && !correction.new.is_empty()
-            && chunk.text.contains(&correction.new)
-    });
+    corrections.retain(|correction| is_in(correction, &path, chunk));
     Ok(corrections)
 }
 
@@ -290,14 +286,4 @@ impl ReadNow {
         let corrections = base.add_corrections(&self.path, &self.hash, new).await?;
         Ok(CorrectionsResponse { file: self.names.shown_place(&self.path), corrections })
     }
-}
-
-async fn corrections_of(base: &Base, path: &str) -> Result<Vec<Correction>> {
-    Ok(base.corrections(path, &hash_of(base, path).await?).await?)
-}
-
-/// The hash of a file of the base; empty if it has none.
-async fn hash_of(base: &Base, path: &str) -> Result<String> {
-    let file = base.files(Which::Of(&[path])).await?.pop();
-    Ok(file.map(|file| file.hash).unwrap_or_default())
 }

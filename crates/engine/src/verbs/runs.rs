@@ -4,7 +4,7 @@ mod compared;
 mod prompts;
 
 use pikerag_baselines::{Method, Overrides};
-use pikerag_knowledge::{Change, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState};
+use pikerag_knowledge::{Change, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState};
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Retrace, VerifiedUse};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ pub async fn fork_run(session: &Session, request: &ForkRequest) -> Result<AskRes
     let session = &session.observed_by(request.ask.open_calls.as_ref());
     let base = session.base_for_a_question().await?;
     let run = named(session, &base, &request.run).await?;
-    let events = base.run_events(&run.id).await?;
+    let events = own_events(&base, &run.id).await?;
     let decisions = events.iter().filter(|event| event.decision).map(|event| event.seq);
     let decisions: Vec<u32> = decisions.collect();
     if !decisions.contains(&request.at) {
@@ -239,8 +239,15 @@ async fn ended(session: &Session, base: &Base, name: &str) -> Result<(RunRecord,
     if run.state != RunState::Answered {
         return Err(EngineError::RunNotAnswered { run: run.id, state: run.state });
     }
-    let events = base.run_events(&run.id).await?;
+    let events = own_events(base, &run.id).await?;
     Ok((run, events))
+}
+
+/// The events of a run that its method made. A replay fills no schema, so that event would be missing.
+async fn own_events(base: &Base, run: &RunId) -> Result<Vec<RunEvent>> {
+    let mut events = base.run_events(run).await?;
+    events.retain(|event| !matches!(event.event, Event::Filled { .. }));
+    Ok(events)
 }
 
 fn recorded_models(

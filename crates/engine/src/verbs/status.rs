@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pikerag_indexing::mark_in_words;
 use pikerag_indexing::waiting::{stale, waiting};
 use pikerag_knowledge::{Backlog, BaseSummary, Stage, Structure, Usage, error_chain};
+use pikerag_methods::{ReplacedDocument, replaced_documents};
 use pikerag_store::Originals;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -60,6 +61,9 @@ pub struct StatusResponse {
     pub omitted_in_base: Vec<OmittedFiles>,
     /// Names of files with the same bytes, each list in order.
     pub same: Vec<Vec<String>>,
+    /// Documents that a newer version in the base replaces, by file; compared as for answers. At most 200 documents are
+    /// read, and none of a base with more than 10,000 files.
+    pub replaced: Vec<ReplacedDocument>,
     /// The original bytes that are stored.
     #[schema(value_type = OriginalsAsJson)]
     pub originals: Originals,
@@ -122,6 +126,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         summary.pending.clear();
         summary.refused.clear();
     }
+    let paths: Vec<&str> = names.records().iter().map(|file| file.path.as_str()).collect();
     Ok(StatusResponse {
         base: base.folder().to_owned(),
         root: names.root().to_owned(),
@@ -131,6 +136,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         gone: lost.gone,
         omitted_in_base: by_kind(&omitted_by_name(&names, &session.settings().choice)),
         same: same(&names),
+        replaced: replaced_documents(&*base, &paths).await?,
         originals,
         verified: base.verified().await?.len(),
         stale_answers: feedback::stale(&base).await?.len(),

@@ -14,12 +14,13 @@ use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
 use pikerag_train::TrainError;
 
+use super::base::{problem, server};
 use super::change::change_chat;
-use super::database::{problem, server};
+use super::database::database;
 use super::local::{fetching, local_model};
+use super::presence::unclear;
 use crate::error::EngineError;
 use crate::keys::KeysError;
-use crate::presence::UnclearReason;
 use crate::settings::SettingsError;
 
 /// An error and its causes in Chinese, each after a colon.
@@ -50,6 +51,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(server));
     let known = known.or_else(|| error.downcast_ref().map(data));
     let known = known.or_else(|| error.downcast_ref().map(file));
+    let known = known.or_else(|| error.downcast_ref().map(database));
     let known = known.or_else(|| error.downcast_ref().map(parse));
     let known = known.or_else(|| error.downcast_ref().map(keys));
     let known = known.or_else(|| error.downcast_ref().map(unclear));
@@ -192,6 +194,7 @@ fn file(error: &FileError) -> String {
         FileError::NoParser { reason } => format!("解析器无法使用：{reason}"),
         FileError::Refused(error) => parse(error),
         FileError::NoText => "其中没有文本".to_owned(),
+        FileError::Database(fault) => database(fault),
     }
 }
 
@@ -250,16 +253,6 @@ fn keys(error: &KeysError) -> String {
         }
         KeysError::NoRandom => "系统没有提供随机数，无法创建密钥".to_owned(),
         KeysError::NotWritten { path, .. } => format!("密钥无法写入 {}", path.display()),
-    }
-}
-
-fn unclear(unclear: &UnclearReason) -> String {
-    match unclear {
-        UnclearReason::Unreadable { reason } => format!("无法读取：{}", foreign(reason)),
-        UnclearReason::Empty => "文件夹是空的，可能是未挂载的磁盘".to_owned(),
-        UnclearReason::NotMounted => "原为单独的磁盘，现在没有挂载".to_owned(),
-        UnclearReason::NoRoot => "知识库的文件所在的文件夹找不到，可能没有挂载".to_owned(),
-        UnclearReason::Missing => "文件夹不存在，可能是未挂载的磁盘".to_owned(),
     }
 }
 

@@ -1,47 +1,37 @@
-//! Words in Chinese why a base, or the server of its database, cannot be used.
+//! Words in Chinese why a database or a table of it cannot be read.
 
+use pikerag_indexing::DatabaseFault;
 use pikerag_narrate::foreign;
-use pikerag_postgres::ServerProblem;
-use pikerag_store::BaseProblem;
 
-pub(super) fn problem(error: &BaseProblem) -> String {
-    match error {
-        BaseProblem::ReadOnly { folder } => format!("{} 不可写", folder.display()),
-        BaseProblem::Busy { path } => format!("另一个进程正在使用 {}", path.display()),
-        BaseProblem::StillRead { path } => format!(
-            "已从 {} 彻底删除的内容尚未覆写：此前开始的提问、检索或导出仍在读取",
-            path.display()
-        ),
-        BaseProblem::Forgotten { folder } => {
-            format!("其间 {} 中有内容被彻底删除", folder.display())
+/// A fault of a database. The server's own words stay as they are, unless they are frequent.
+pub(super) fn database(fault: &DatabaseFault) -> String {
+    match fault {
+        DatabaseFault::BadUrl { .. } => {
+            "数据库地址不可用：须写成 `postgres://USER@HOST/DATABASE`，特殊字符用百分号编码"
+                .to_owned()
         }
-        BaseProblem::Exists { folder } => format!("{} 中已有知识库，未作改动", folder.display()),
-        BaseProblem::FileThere { path } => format!("{} 已存在，未作改动", path.display()),
-        BaseProblem::DamagedDatabase { path, faults } => {
-            let faults: Vec<String> = faults.iter().map(|fault| foreign(fault)).collect();
-            format!("{} 已损坏：{}", path.display(), faults.join("；"))
+        DatabaseFault::Offline => "离线运行，不连接数据库".to_owned(),
+        DatabaseFault::Unreachable { server, reason } => {
+            format!("无法连接 {server}：{}", foreign(reason))
         }
-    }
-}
-
-pub(super) fn server(error: &ServerProblem) -> String {
-    match error {
-        ServerProblem::Address { address, .. } => {
-            format!("{address} 不是形如 `postgres://user@host/database?base=name` 的地址")
+        DatabaseFault::Insecure { server, reason } => {
+            format!("无法与 {server} 建立安全连接：{}", foreign(reason))
         }
-        ServerProblem::Unreachable { server, .. } => format!("无法连接数据库服务器 {server}"),
-        ServerProblem::AllInUse { server } => format!("到 {server} 的连接均在使用中"),
-        ServerProblem::OldServer { server, version, least } => {
-            format!("{server} 是 PostgreSQL {version}，需要 {least} 或更高版本")
+        DatabaseFault::Denied { server, user, reason } => {
+            format!("{server} 拒绝账户 `{user}`：{}", foreign(reason))
         }
-        ServerProblem::Encoding { server, encoding } => {
-            format!("{server} 处数据库的编码是 {encoding}；请创建编码为 UTF8 的数据库")
+        DatabaseFault::NoDatabase { server, database } => {
+            format!("{server} 没有数据库 `{database}`")
         }
-        ServerProblem::NoVectors { server } => format!(
-            "{server} 需要 0.8 或更高版本的 pgvector 扩展：请先安装，再执行 `CREATE EXTENSION vector`"
-        ),
-        ServerProblem::NotAllowed { server, .. } => {
-            format!("须创建或更新 {server} 处的表，而此账户没有权限")
-        }
+        DatabaseFault::NoTable => "数据库中没有设置所选、且账户可以读取的表".to_owned(),
+        DatabaseFault::UnusedPattern { pattern } => format!("数据库中没有符合 `{pattern}` 的表"),
+        DatabaseFault::NoPermission => "账户无权读取".to_owned(),
+        DatabaseFault::Vanished => "读取期间它被移除或更改".to_owned(),
+        DatabaseFault::RepeatedKey { columns } => format!("多行的键（{columns}）相同"),
+        DatabaseFault::TooManyRows { most } => format!("超过 {most} 行"),
+        DatabaseFault::TooMuchText { mib } => format!("各行的文本超过 {mib} MiB"),
+        DatabaseFault::TooSlow => "一条语句超过了时限".to_owned(),
+        DatabaseFault::Lost { reason } => format!("与数据库的连接已中断：{}", foreign(reason)),
+        DatabaseFault::Failed { reason } => format!("数据库报告错误：{}", foreign(reason)),
     }
 }

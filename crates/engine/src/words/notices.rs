@@ -33,6 +33,9 @@ impl InWords for Notice {
             Self::NoModel { base_url } => format!(
                 "没有使用模型：已设置 {base_url}，但没有设置模型；请设置 OPENAI_MODEL 或 [chat] 中的 `model`"
             ),
+            Self::PasswordTyped => {
+                "数据库的密码写在命令行中，进程列表和命令历史会显示它".to_owned()
+            }
             Self::Unanswerable { path, questions } => {
                 format!("{}：已略过数据集标为无法回答的 {questions} 个问题", path.display())
             }

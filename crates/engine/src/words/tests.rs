@@ -256,9 +256,10 @@ fn notices_have_words() {
     };
     Unmet::VARIANTS.iter().map(left_out).for_each(|notice| check(&notice));
     check_each(
-        14,
+        15,
         &[
             left_out(&Unmet::Graph),
+            Notice::PasswordTyped,
             Notice::OtherVectors { made_by: named(), in_use: named() },
             Notice::NoEmbedder { made_by: named() },
             Notice::Foreign { embedder: named() },

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 
 use async_trait::async_trait;
+use pikerag_knowledge::uri::is_relation;
 use pikerag_knowledge::{
     Chunk, ChunkResults, InChunk, KnowledgeWriter, SourceId, Stage as Mark, StoreError, TableShape,
     Which,
@@ -51,6 +52,7 @@ async fn shapes(
         with_metadata.extend(found.map(|source| source.id));
     }
     let shape = |chunk: &Chunk| match &chunk.table {
+        Some(_) if is_relation(&chunk.uri) => Some(TableShape::of_relation(&chunk.uri)),
         Some(table) => TableShape::of_header(&table.header),
         None if is_record(chunk) && with_metadata.contains(&chunk.source) => {
             TableShape::of_record(&chunk.uri)

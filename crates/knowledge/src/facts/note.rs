@@ -96,14 +96,15 @@ pub enum Note {
     StructureUnhelpful { structure: Structure },
     /// The question contains no tags of the base.
     NoTags,
-    /// No passage has these words of the question: similar words of the documents are searched for.
+    /// No passage has these words of the question: similar or formal words of the documents are
+    /// searched for.
     SpellingCorrected { words: Vec<Respelling> },
     /// No passage has these names of the question; the documents have similar ones, which are not
     /// searched for.
     NamesSuggested { words: Vec<Respelling> },
 }
 
-/// A word of a question that no passage has, and a similar word of the documents.
+/// A word of a question that no passage has, and the documents' word for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Respelling {
     /// The word as the question has it.

@@ -74,6 +74,12 @@ impl TableShape {
         is_named.then(|| Self(content_id("table", &parts)))
     }
 
+    /// The shape of the rows of a database's table, by the URI of its document: tables of a database
+    /// are different relations even if their columns have the same names.
+    pub fn of_relation(uri: &str) -> Self {
+        Self(content_id("relation", &[uri.as_bytes()]))
+    }
+
     /// The shape of documents of one file, by their metadata; `None` for a document that is a whole
     /// file.
     pub fn of_record(uri: &str) -> Option<Self> {

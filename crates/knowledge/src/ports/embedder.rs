@@ -11,6 +11,15 @@ use super::models::ModelError;
 /// compare.
 pub type Vector = Vec<f32>;
 
+/// The cosine of two vectors, from −1 to 1: their inner product in full precision. 0 if their
+/// lengths differ, as those of two embedders do.
+pub fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    if one.len() != other.len() {
+        return 0.0;
+    }
+    one.iter().zip(other).map(|(x, y)| x * y).sum()
+}
+
 /// An embedding model behind any protocol.
 #[async_trait]
 pub trait Embedder: Send + Sync {
@@ -112,4 +121,17 @@ pub struct CountedVectors {
     pub vectors: Vec<Vector>,
     /// The tokens of the texts as the endpoint counts them; `None` if it does not report them.
     pub prompt_tokens: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_of_two_embedders_do_not_compare() {
+        for (other, expected) in [(vec![0.6, 0.8], 0.8), (vec![0.0, -1.0], -1.0), (vec![1.0], 0.0)]
+        {
+            assert!((cosine(&[0.0, 1.0], &other) - expected).abs() < 1e-6, "{other:?}");
+        }
+    }
 }

@@ -1,17 +1,16 @@
-//! Chooses the sentences of a passage that fit a question best, so that a reading round shows more passages for fewer tokens.
+//! Chooses the sentences of passages that fit a question best, so that a reading round shows more passages for fewer
+//! tokens.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use pikerag_knowledge::{Chunk, ChunkKind};
 use pikerag_language::{estimate_tokens, query_terms, sentences, terms};
+use pikerag_reason::{Coverage, SentenceTerms};
 
 /// The mark of omitted text in a prompt.
 const GAP: &str = "…";
-/// The value of a term of the question that is not in the sentence itself: it is in the passage's title, or in the
-/// sentence before.
-const TITLE: f32 = 0.6;
-const BEFORE: f32 = 0.3;
 /// The bonus of the first sentence, which names the subject; the second has half of it, the third a third.
 const FIRST: f32 = 0.3;
 /// The bonus of a sentence that names another passage of the round: such sentences connect facts.
@@ -22,7 +21,64 @@ const COMMON: f32 = 0.3;
 const NEAR: f32 = 0.3;
 
 /// The places of sentences in a passage, from 0.
-pub(super) type Places = BTreeSet<usize>;
+pub type Places = BTreeSet<usize>;
+
+/// A passage of a later round.
+#[derive(Clone, Debug)]
+pub struct Candidate<'a> {
+    /// The passage.
+    pub chunk: &'a Chunk,
+    /// The sentences that need not be shown again; `None` for a passage that no round showed.
+    pub known: Option<Places>,
+}
+
+/// The sentences of the first round's passages, the best passage first: of each of the better half of `most` passages at
+/// most `passage_tokens`, of the others a third of them, because most facts are in the first passages.
+pub fn in_first_round(
+    question: &str,
+    chunks: &[&Chunk],
+    most: usize,
+    passage_tokens: u32,
+) -> Vec<Places> {
+    let chooser = Chooser::new([question], chunks);
+    let better = most.div_ceil(2);
+    let chosen = chunks.iter().enumerate().map(|(rank, chunk)| {
+        let tokens = if rank < better { passage_tokens } else { passage_tokens / 3 };
+        chooser.best(chunk, tokens.into())
+    });
+    chosen.collect()
+}
+
+/// The sentences of a later round's passages, half as many tokens as in the first: of new passages the best ones, of
+/// those shown before the ones near the questions that are not known, so that there may be none.
+pub fn in_later_round(
+    questions: &[String],
+    candidates: &[Candidate<'_>],
+    passage_tokens: u32,
+) -> Vec<Places> {
+    let chunks: Vec<&Chunk> = candidates.iter().map(|candidate| candidate.chunk).collect();
+    let chooser = Chooser::new(questions.iter().map(String::as_str), &chunks);
+    let tokens = u64::from(passage_tokens.div_ceil(2));
+    let chosen = candidates.iter().map(|Candidate { chunk, known }| match known {
+        Some(known) => chooser.near(chunk, tokens, known),
+        None => chooser.best(chunk, tokens),
+    });
+    chosen.collect()
+}
+
+/// The places among the parts of a passage that these quotes repeat: at least half of a part, so that a table is open for
+/// its other rows.
+pub fn quoted_parts(chunk: &Chunk, quotes: &[&str]) -> Places {
+    let is_quoted = |part: &Range<usize>| {
+        let text = chunk.text.get(part.clone()).unwrap_or_default();
+        quotes.iter().any(|quote| {
+            quote.contains(text) || (text.contains(*quote) && text.len() <= 2 * quote.len())
+        })
+    };
+    let parts = parts(chunk);
+    let places = parts.iter().enumerate().filter(|(_, part)| is_quoted(part));
+    places.map(|(place, _)| place).collect()
+}
 
 /// A sentence, compared with the questions.
 struct Rated {
@@ -34,17 +90,15 @@ struct Rated {
 }
 
 /// Questions, with the weights of their terms among the passages of a round.
-pub(super) struct Chooser {
-    /// Each term once, in the order of the questions.
-    weights: Vec<(String, f32)>,
-    all: f32,
+struct Chooser {
+    coverage: Coverage,
     /// The terms of each passage's title.
     titles: Vec<HashSet<String>>,
 }
 
 impl Chooser {
     /// For the words of these questions, among the passages that may be shown.
-    pub(super) fn new<'a>(questions: impl IntoIterator<Item = &'a str>, chunks: &[&Chunk]) -> Self {
+    fn new<'a>(questions: impl IntoIterator<Item = &'a str>, chunks: &[&Chunk]) -> Self {
         let titles: Vec<HashSet<String>> =
             chunks.iter().map(|chunk| terms(&chunk.full_title()).into_iter().collect()).collect();
         let mut counts: HashMap<String, usize> = HashMap::new();
@@ -54,6 +108,7 @@ impl Chooser {
                 *counts.entry(term).or_default() += 1;
             }
         }
+        // Each term once, in the order of the questions.
         let mut weights: Vec<(String, f32)> = Vec::new();
         for term in questions.into_iter().flat_map(query_terms) {
             if weights.iter().all(|(held, _)| *held != term) {
@@ -61,13 +116,12 @@ impl Chooser {
                 weights.push((term, 1.0 / (1.0 + COMMON * count as f32)));
             }
         }
-        let all = weights.iter().map(|(_, weight)| weight).sum::<f32>().max(f32::EPSILON);
-        Self { weights, all, titles }
+        Self { coverage: Coverage::new(weights), titles }
     }
 
     /// The best sentences within `tokens`, the best one whatever its length. All of a passage that fits, of a table,
     /// of code and of a figure: a part of these has another meaning than the whole.
-    pub(super) fn best(&self, chunk: &Chunk, tokens: u64) -> Places {
+    fn best(&self, chunk: &Chunk, tokens: u64) -> Places {
         let parts = parts(chunk);
         if estimate_tokens(&chunk.text) <= tokens {
             return (0..parts.len()).collect();
@@ -81,7 +135,7 @@ impl Chooser {
 
     /// The best sentences within `tokens` without those `left_out`; only sentences near the questions, so that there
     /// may be none.
-    pub(super) fn near(&self, chunk: &Chunk, tokens: u64, left_out: &Places) -> Places {
+    fn near(&self, chunk: &Chunk, tokens: u64, left_out: &Places) -> Places {
         let parts = parts(chunk);
         let mut rated = self.rated(chunk, &parts);
         rated.retain(|Rated { place, fit, .. }| NEAR <= *fit && !left_out.contains(place));
@@ -90,7 +144,7 @@ impl Chooser {
 
     /// The sentences in order, without headings, because the title has them.
     fn rated(&self, chunk: &Chunk, parts: &[Range<usize>]) -> Vec<Rated> {
-        let title: HashSet<String> = terms(&chunk.full_title()).into_iter().collect();
+        let title: Rc<HashSet<String>> = Rc::new(terms(&chunk.full_title()).into_iter().collect());
         let mut before: HashSet<String> = HashSet::new();
         let mut rated = Vec::new();
         for (place, part) in parts.iter().enumerate() {
@@ -99,17 +153,14 @@ impl Chooser {
                 continue;
             }
             let own: HashSet<String> = terms(text).into_iter().collect();
-            let mut fit = 0.0;
-            for (term, weight) in &self.weights {
-                fit += weight
-                    * match term {
-                        term if own.contains(term) => 1.0,
-                        term if title.contains(term) => TITLE,
-                        term if before.contains(term) => BEFORE,
-                        _ => 0.0,
-                    };
-            }
-            fit /= self.all;
+            let held = SentenceTerms {
+                own,
+                above: Rc::clone(&title),
+                before: std::mem::take(&mut before),
+                ..SentenceTerms::default()
+            };
+            let fit = self.coverage.of(&held);
+            let own = held.own;
             let names_other = self.titles.iter().any(|other| {
                 !other.is_empty() && other.is_subset(&own) && !other.is_subset(&title)
             });
@@ -142,7 +193,7 @@ fn fill(chunk: &Chunk, parts: &[Range<usize>], rated: &[Rated], tokens: u64) -> 
 }
 
 /// The parts of a passage that may be shown without the others: its sentences; one part of other kinds than text.
-pub(super) fn parts(chunk: &Chunk) -> Vec<Range<usize>> {
+pub fn parts(chunk: &Chunk) -> Vec<Range<usize>> {
     match chunk.kind {
         ChunkKind::Text if chunk.table.is_none() => sentences(&chunk.text),
         _ => std::iter::once(0..chunk.text.len()).collect(),
@@ -150,7 +201,7 @@ pub(super) fn parts(chunk: &Chunk) -> Vec<Range<usize>> {
 }
 
 /// The passage with these sentences alone, as a prompt shows it; a mark replaces each gap.
-pub(super) fn cut(chunk: &Chunk, chosen: &Places) -> Chunk {
+pub fn cut(chunk: &Chunk, chosen: &Places) -> Chunk {
     let parts = parts(chunk);
     if parts.len() <= chosen.len() {
         return chunk.clone();

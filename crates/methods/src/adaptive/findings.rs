@@ -1,14 +1,14 @@
 //! Holds the passages read so far and the facts found in them. A passage keeps its number through all rounds,
 //! a fact its passage.
 
-use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
+use std::collections::HashSet;
 
 use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, Context, FactRead};
 use pikerag_language::content_words;
 use pikerag_prompt::{one_line, quiet_words};
 use pikerag_reason::{Claim, bearing_words};
 
+use super::excerpt::{Places, quoted_parts};
 use super::params::Reads;
 use crate::context::tokens_of;
 use crate::verdict::bare;
@@ -133,20 +133,12 @@ impl Findings {
         numbers
     }
 
-    /// The places among these parts of a passage that its facts repeat: at least half of a part, so that a table is open
-    /// for its other rows.
-    pub(super) fn quoted_parts(&self, number: usize, parts: &[Range<usize>]) -> BTreeSet<usize> {
-        let Some(chunk) = self.chunk(number) else { return BTreeSet::new() };
+    /// The sentences of a passage that its facts repeat.
+    pub(super) fn quoted_parts(&self, number: usize) -> Places {
+        let Some(chunk) = self.chunk(number) else { return Places::new() };
         let own = self.facts.iter().filter(|fact| fact.number == number);
         let quotes: Vec<&str> = own.filter_map(|fact| fact.quote.as_deref()).collect();
-        let is_quoted = |part: &Range<usize>| {
-            let text = chunk.text.get(part.clone()).unwrap_or_default();
-            quotes.iter().any(|quote| {
-                quote.contains(text) || (text.contains(*quote) && text.len() <= 2 * quote.len())
-            })
-        };
-        let places = parts.iter().enumerate().filter(|(_, part)| is_quoted(part));
-        places.map(|(place, _)| place).collect()
+        quoted_parts(chunk, &quotes)
     }
 
     /// Whether the passages with facts hold all words of an answer.
@@ -327,8 +319,7 @@ mod tests {
             findings.facts_so_far(),
             "- Ilse Brandt was born in Varnsund. (Ilse Brandt)\n- Varnsund | 41000 / Oslo | 7 (Ports)"
         );
-        let parts = [0..33, 34..55];
-        assert_eq!(findings.quoted_parts(2, &parts), BTreeSet::from([0]));
+        assert_eq!(findings.quoted_parts(2), Places::from([0]));
         // A short fact of another passage is a fact of its own.
         findings.keep(&all, vec![fact(1, "Ilse Brandt")]);
         assert_eq!(findings.with_facts(), [1, 2, 3]);
@@ -340,10 +331,9 @@ mod tests {
         let mut findings = Findings::of(Reads::Sentences);
         findings.add(1, vec![Chunk { kind: ChunkKind::Table, ..chunk(1, "Ports", text) }]);
         findings.keep(&[1], vec![fact(1, "Oslo | 700000")]);
-        let whole = 0..text.len();
-        assert!(findings.quoted_parts(1, std::slice::from_ref(&whole)).is_empty());
+        assert!(findings.quoted_parts(1).is_empty());
         findings.keep(&[1], vec![fact(1, text)]);
-        assert_eq!(findings.quoted_parts(1, std::slice::from_ref(&whole)), BTreeSet::from([0]));
+        assert_eq!(findings.quoted_parts(1), Places::from([0]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use pikerag_knowledge::{Chunk, Context};
 use pikerag_prompt::numbered_passages;
 
-use super::excerpt::{Chooser, Places, cut, parts};
+use super::excerpt::{Candidate, Places, cut, in_first_round, in_later_round};
 use super::findings::Findings;
 use super::params::Params;
 use crate::context::tokens_of;
@@ -102,8 +102,7 @@ pub(super) struct ShownBefore {
 }
 
 impl ShownBefore {
-    /// The passages of the first round: of each passage of the better half at most `passage_tokens`, of the others a third
-    /// of them, because most facts are in the first passages.
+    /// The passages of the first round, with their best sentences.
     pub(super) fn first(
         &mut self,
         findings: &Findings,
@@ -111,21 +110,14 @@ impl ShownBefore {
         question: &str,
         params: &Params,
     ) -> Shown {
-        let chunks = findings.numbered(numbers);
-        let all: Vec<&Chunk> = chunks.iter().map(|(_, chunk)| *chunk).collect();
-        let chooser = Chooser::new([question], &all);
-        let better = params.chunks.div_ceil(2);
-        let chosen = chunks.iter().enumerate().map(|(rank, (number, chunk))| {
-            let tokens =
-                if rank < better { params.passage_tokens } else { params.passage_tokens / 3 };
-            (*number, chooser.best(chunk, tokens.into()))
-        });
-        let chosen: Vec<(usize, Places)> = chosen.collect();
-        self.show(findings, chosen, params)
+        let (numbers, chunks): (Vec<usize>, Vec<&Chunk>) =
+            findings.numbered(numbers).into_iter().unzip();
+        let chosen = in_first_round(question, &chunks, params.chunks, params.passage_tokens);
+        self.show(findings, numbers.into_iter().zip(chosen).collect(), params)
     }
 
-    /// The passages of a later round, half as long as in the first: new ones, and of those read before the sentences near
-    /// the questions that the last round did not show and no fact repeats. Empty if there are none.
+    /// The passages of a later round: new ones, and of those read before the sentences near the questions that the last
+    /// round did not show and no fact repeats. Empty if there are none.
     pub(super) fn later(
         &mut self,
         findings: &Findings,
@@ -135,23 +127,18 @@ impl ShownBefore {
     ) -> Shown {
         let mut numbers = found.to_vec();
         numbers.extend(findings.with_facts().iter().filter(|number| !found.contains(number)));
-        let chunks = findings.numbered(&numbers);
-        let all: Vec<&Chunk> = chunks.iter().map(|(_, chunk)| *chunk).collect();
-        let chooser = Chooser::new(questions.iter().map(String::as_str), &all);
-        let tokens = u64::from(params.passage_tokens.div_ceil(2));
-        let mut chosen = Vec::new();
-        for (number, chunk) in chunks {
-            let places = match self.ever.contains(&number) {
-                false => chooser.best(chunk, tokens),
-                true => {
-                    let mut known = findings.quoted_parts(number, &parts(chunk));
-                    known.extend(self.last.get(&number).into_iter().flatten());
-                    chooser.near(chunk, tokens, &known)
-                }
-            };
-            chosen.push((number, places));
+        let (mut numbered, mut candidates) = (Vec::new(), Vec::new());
+        for (number, chunk) in findings.numbered(&numbers) {
+            let known = self.ever.contains(&number).then(|| {
+                let mut known = findings.quoted_parts(number);
+                known.extend(self.last.get(&number).into_iter().flatten());
+                known
+            });
+            numbered.push(number);
+            candidates.push(Candidate { chunk, known });
         }
-        self.show(findings, chosen, params)
+        let chosen = in_later_round(questions, &candidates, params.passage_tokens);
+        self.show(findings, numbered.into_iter().zip(chosen).collect(), params)
     }
 
     /// Notes that the last round did not show these passages: its prompt had no space for them.

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use pikerag_knowledge::uri::is_relation;
 use pikerag_language::{content_words, pattern};
 
 use super::kinds::{Kind, kind_of};
@@ -178,6 +179,7 @@ fn without_ending(path: &str) -> &str {
     match path.rsplit_once('.') {
         Some((name, ending))
             if !name.is_empty()
+                && !is_relation(path)
                 && (1..=8).contains(&ending.len())
                 && ending.chars().all(|c| c.is_ascii_alphanumeric())
                 && ending.contains(|c: char| c.is_ascii_alphabetic()) =>

@@ -1,5 +1,14 @@
 //! Tests which pairs of documents are editions of one text: right or silent.
 
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use pikerag_doubles::chunk;
+use pikerag_knowledge::{
+    Atom, AtomQuery, BaseState, BaseSummary, Image, Record, RecordsOf, Source, Which,
+};
+
+use super::edition::Stored;
 use super::*;
 
 const ENGLISH: &str = "Hotels may cost up to 100 euros a night. Meals are paid against receipts. \
@@ -208,4 +217,84 @@ fn only_rules_and_marked_documents_are_sought() {
     ] {
         assert_eq!(document(uri, title).may_have_editions(), is_sought, "{uri}");
     }
+}
+
+/// A base of texts that records which documents are read.
+#[derive(Default)]
+struct Texts {
+    read: Mutex<Vec<SourceId>>,
+}
+
+#[async_trait]
+impl CorpusReader for Texts {
+    async fn sources(&self, _: Which<'_, SourceId>) -> Result<Vec<Source>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn source_text(&self, _: SourceId) -> Result<String, StoreError> {
+        Ok(String::new())
+    }
+
+    async fn chunks(&self, _: &[ChunkId]) -> Result<Vec<Chunk>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn first_chunks(&self, source: SourceId, _: usize) -> Result<Vec<Chunk>, StoreError> {
+        self.read.lock().unwrap().push(source);
+        Ok(vec![chunk(source.0, "", ENGLISH)])
+    }
+
+    async fn sample_titles(&self, _: usize) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn languages(&self) -> Result<Vec<(Option<String>, usize)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn figures(&self, _: &[ChunkId]) -> Result<Vec<Option<Image>>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn atoms(&self, _: AtomQuery<'_>) -> Result<Vec<Atom>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn records(&self, _: RecordsOf<'_>) -> Result<Vec<Record>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn state(&self) -> Result<BaseState, StoreError> {
+        Ok(BaseState::default())
+    }
+
+    async fn summary(&self) -> Result<BaseSummary, StoreError> {
+        Ok(BaseSummary::default())
+    }
+}
+
+/// Titles in a prompt and marks of citations compare the same documents.
+#[tokio::test]
+async fn a_run_reads_an_edition_once() {
+    let document = |id: u64, year: u32| Document {
+        source: SourceId(id),
+        uri: format!("travel-policy-{year}.docx"),
+        title: "Travel policy".to_owned(),
+    };
+    let (base, run) = (Texts::default(), ReadEditions::default());
+    let read = || std::mem::take(&mut *base.read.lock().unwrap());
+    let pair = [document(1, 2022), document(2, 2024)];
+    for first in [vec![SourceId(1), SourceId(2)], Vec::new()] {
+        let found = replacements(&base, &run, &pair).await.unwrap();
+        assert_eq!(found.iter().map(|it| (it.older.0, it.newer.0)).collect::<Vec<_>>(), [(1, 2)]);
+        assert_eq!(read(), first);
+    }
+    // A part of the run reads only what the run did not.
+    let three = [document(1, 2022), document(2, 2024), document(3, 2025)];
+    let found = replacements(&base, &run.clone(), &three).await.unwrap();
+    let found: Vec<_> = found.iter().map(|it| (it.older.0, it.newer.0)).collect();
+    assert_eq!((found, read()), (vec![(1, 3), (2, 3)], vec![SourceId(3)]));
+    // Another run sees another state of the base.
+    replacements(&base, &ReadEditions::default(), &pair).await.unwrap();
+    assert_eq!(read(), [SourceId(1), SourceId(2)]);
 }

@@ -33,6 +33,7 @@ pub(super) fn cited_answer() -> Answer {
         best: None,
         check: Check::Verified,
         replaced_by: None,
+        corrected: false,
     };
     Answer { rationale: "By the guide.".to_owned(), citations: vec![citation], ..answer("Oslo") }
 }

@@ -72,7 +72,7 @@ pub(super) async fn cited(
         citations.push(Citation {
             number: citations.len() + 1,
             chunk: id,
-            uri: chunk.uri.clone(),
+            uri: chunk.address_of(span),
             title: chunk.full_title(),
             page: chunk.page,
             span,
@@ -82,6 +82,7 @@ pub(super) async fn cited(
             best: None,
             check: if quote.is_some() { Check::Verified } else { Check::NotFound },
             replaced_by: None,
+            corrected: false,
         });
     }
     pikerag_reason::verify(ports.base.as_ref(), &context, &mut citations).await?;

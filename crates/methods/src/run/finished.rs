@@ -1,7 +1,10 @@
-//! Holds the record, the events and the answer of a run that has ended.
+//! Ends a run, and holds the record, the events and the answer of one that has ended.
 
-use pikerag_knowledge::{Answer, Event, ForkPoint, RunEvent, RunRecord, ScoredReply, Structured};
+use pikerag_knowledge::{
+    Answer, Event, ForkPoint, RunEvent, RunRecord, RunState, ScoredReply, Structured, error_chain,
+};
 
+use super::Run;
 use crate::ports::SolveError;
 use crate::verdict::bare;
 
@@ -39,5 +42,35 @@ impl Finished {
     /// Where it was forked, if it was.
     pub fn forked(&self) -> Option<&ForkPoint> {
         self.record.forked.as_ref()
+    }
+}
+
+impl Run {
+    /// Ends the run with its result.
+    pub fn end(mut self, result: Result<Answer, SolveError>) -> Finished {
+        let result = match self.divergence() {
+            Some(error) if result.is_ok() => Err(error),
+            _ => result,
+        };
+        match &result {
+            Ok(answer) => {
+                self.record.state = RunState::Answered;
+                self.record.answer = Some(answer.clone());
+            }
+            Err(SolveError::Cancelled) => self.record.state = RunState::Cancelled,
+            Err(error) => {
+                self.record.state = RunState::Failed;
+                self.record.error = Some(error_chain(error));
+            }
+        }
+        self.record.ended = Some((self.params.clock)());
+        self.send_record();
+        Finished {
+            record: self.record,
+            events: self.events,
+            result,
+            scored: self.account.scored,
+            structured: self.structured,
+        }
     }
 }

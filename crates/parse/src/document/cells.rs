@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+pub(crate) use pikerag_knowledge::named_row;
+
 /// A longer text, in characters, is not the name of a column.
 const LONGEST_NAME: usize = 100;
 
@@ -66,18 +68,4 @@ pub(crate) fn is_number(cell: &str) -> bool {
         && cell
             .chars()
             .all(|c| c.is_numeric() || c.is_whitespace() || "+-.,:/%$€£¥eE()".contains(c))
-}
-
-/// A row that can be found and read alone: `Name: Ada; Born: 1815`; empty cells are skipped.
-pub(crate) fn named_row(header: &[String], row: &[String]) -> String {
-    let names = header.iter().map(Some).chain(std::iter::repeat(None));
-    let mut cells = Vec::new();
-    for (name, cell) in names.zip(row) {
-        match name {
-            _ if cell.is_empty() => {}
-            Some(name) if !name.is_empty() => cells.push(format!("{name}: {cell}")),
-            _ => cells.push(cell.clone()),
-        }
-    }
-    cells.join("; ")
 }

@@ -163,7 +163,7 @@ impl Writing {
             self.text.push_str(&line);
             lines.push(Span { start: from, end: self.text.len() });
         }
-        self.close(BlockKind::Table(Table { header, rows, lines }), start);
+        self.close(BlockKind::Table(Table { header, rows, lines, key: 0 }), start);
     }
 
     /// Writes a figure: its text (alternative text or recognised words; a line with its number if

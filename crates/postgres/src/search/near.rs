@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use pgvector::Vector;
-use pikerag_knowledge::{NodeId, Scored, VectorSet};
-use pikerag_store::scan::cosine;
+use pikerag_knowledge::{NodeId, Scored, VectorSet, cosine};
 use tokio_postgres::Row;
 
 use super::hnsw;

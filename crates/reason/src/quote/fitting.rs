@@ -217,7 +217,7 @@ mod tests {
         let rows = rows.map(|row| row.split(' ').map(str::to_owned).collect()).to_vec();
         let pumps = Chunk {
             kind: ChunkKind::Table,
-            table: Some(Table { header, rows, lines }),
+            table: Some(Table { header, rows, lines, key: 0 }),
             span: Span { start: 0, end: text.len() },
             ..chunk(2, "Pumps", text)
         };

@@ -9,6 +9,8 @@ use std::rc::Rc;
 use pikerag_knowledge::{Chunk, ChunkKind, SourceId};
 use pikerag_language::{is_chinese, pattern, sentences, terms};
 
+use crate::coverage::SentenceTerms;
+
 /// A sentence or row, with the terms that show its subject.
 pub(super) struct Unit<'a> {
     /// The chunk's place in the context.
@@ -20,15 +22,9 @@ pub(super) struct Unit<'a> {
     pub(super) following: Vec<Range<usize>>,
     /// The unit itself.
     pub(super) text: &'a str,
-    pub(super) terms: HashSet<String>,
-    /// Terms of title, headings and table header.
-    pub(super) above: Rc<HashSet<String>>,
-    /// Terms of the sentence before, in the same paragraph.
-    pub(super) before: HashSet<String>,
-    /// Terms of its chunk.
-    pub(super) around: Rc<HashSet<String>>,
-    /// Terms of all chunks of its document that the context holds.
-    pub(super) document: Rc<HashSet<String>>,
+    /// Its terms, with those of the sentence before in the same paragraph, and those of all chunks of
+    /// its document that the context holds.
+    pub(super) terms: SentenceTerms,
 }
 
 pattern!(ADDRESS, r"[a-z][a-z0-9+.-]*://[a-z0-9._~:/?#@!$&'*+,;=%-]+");
@@ -65,22 +61,15 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
                        before: HashSet<String>,
                        following: Vec<Range<usize>>| {
             let Some(text) = chunk.text.get(own) else { return };
-            let terms: HashSet<String> = terms(&without_addresses(text)).into_iter().collect();
             if text.chars().any(char::is_alphanumeric) {
-                let (above, around, document) =
-                    (Rc::clone(&above), Rc::clone(&around), Rc::clone(&document));
-                found.push(Unit {
-                    place,
-                    chunk,
-                    span,
-                    following,
-                    text,
-                    terms,
-                    above,
+                let terms = SentenceTerms {
+                    own: terms(&without_addresses(text)).into_iter().collect(),
+                    above: Rc::clone(&above),
                     before,
-                    around,
-                    document,
-                });
+                    around: Rc::clone(&around),
+                    document: Rc::clone(&document),
+                };
+                found.push(Unit { place, chunk, span, following, text, terms });
             }
         };
         if matches!(chunk.kind, ChunkKind::Table | ChunkKind::Code) {
@@ -358,7 +347,8 @@ mod tests {
         assert_eq!(of("https://host.example/crates"), "https://host.example/crates");
         let chunk = chunk(1, "T", log);
         let units = units(&[&chunk]);
-        assert!(!units[0].terms.contains("crate") && units[0].around.contains("crate"));
+        let terms = &units[0].terms;
+        assert!(!terms.own.contains("crate") && terms.around.contains("crate"));
     }
 
     #[test]

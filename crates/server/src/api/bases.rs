@@ -28,7 +28,7 @@ pub(crate) async fn bases(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Json<Vec<BaseLine>> {
-    app.find_new_bases();
+    app.find_changed_bases();
     let live = app.live();
     let opened = live.bases.keys().filter(|name| caller.opens(name));
     let shown = |name: &String| BaseLine { name: name.clone(), made: live.made.contains(name) };

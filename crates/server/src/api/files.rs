@@ -308,6 +308,7 @@ pub(crate) async fn estimate(
     let paths = places(&session, &files, &known).await?;
     let request = EstimateRequest {
         paths,
+        databases: Vec::new(),
         with: Vec::new(),
         without: Vec::new(),
         chunking: None,

@@ -133,7 +133,7 @@ pub(crate) async fn make(
     if params.cap_usd.is_some_and(|cap| !cap.is_finite() || cap < 0.0) {
         return Err(Problem::bad_request("`cap_usd` must be 0 or more"));
     }
-    app.find_new_bases();
+    app.find_changed_bases();
     let live = app.live();
     let is_unknown = |base: &&String| !live.bases.contains_key(*base);
     if let Some(other) = params.bases.iter().find(is_unknown) {

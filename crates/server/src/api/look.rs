@@ -75,8 +75,17 @@ pub(crate) async fn chunk(
 }
 
 pub(crate) fn no_such(what: &str, id: &str) -> Problem {
+    let chinese = match what {
+        "chunk" => "文本块",
+        "file" => "文件",
+        "key" => "密钥",
+        "source" => "文档",
+        "tool" => "工具",
+        other => other,
+    };
     Problem::new(404, &format!("no-such-{what}"), Fault::Caller)
         .saying(format!("there is no {what} `{id}`"))
+        .in_chinese(format!("没有{chinese} `{id}`"))
 }
 
 /// The file to return.

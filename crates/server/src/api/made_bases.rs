@@ -223,7 +223,12 @@ async fn removed(app: &App, engine: &Engine, base: &str, folder: &Path) -> Resul
     app.jobs.close_deleted(base).await;
     engine.close(folder).await?;
     let (bases, folder) = (MadeBases::of(engine.settings()), folder.to_owned());
-    on_disk(move || bases.lock()?.remove(&folder)).await
+    let is_removed = on_disk(move || match bases.lock()?.remove(&folder) {
+        // Requests or jobs of another server use it.
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+        removed => removed.map(|()| true),
+    });
+    if is_removed.await? { Ok(()) } else { Err(in_use(base)) }
 }
 
 /// Locks the folder of the bases against changes by other servers.

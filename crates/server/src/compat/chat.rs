@@ -246,6 +246,7 @@ mod tests {
             best: None,
             check: Check::Verified,
             replaced_by: None,
+            corrected: false,
         };
         let answer = Answer {
             text: "Pump: P-101 | Use: bilge".to_owned(),

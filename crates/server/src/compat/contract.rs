@@ -99,7 +99,6 @@ fn check_value(name: &str, value: &Value) -> Result<(), Problem> {
             (is_free_choice(value), hint)
         }
         "n" => (value.as_u64() == Some(1), "each request gets one answer: leave it out, or send 1"),
-        "stop" => (is_empty(value), "an answer ends by itself: leave it out"),
         "logprobs" => (value == &json!(false), "answers have no log probabilities: leave it out"),
         "top_logprobs" => {
             (value.as_u64() == Some(0), "answers have no log probabilities: leave it out")
@@ -170,6 +169,36 @@ pub(super) fn fewest_tokens(limits: &[(&str, &Value)]) -> Result<Option<u64>, Pr
     Ok(fewest)
 }
 
+/// The sequences before which an answer ends: a text, or a list of at most `most` texts. Empty texts
+/// ask for nothing.
+///
+/// # Errors
+/// The value is neither, or the list is longer.
+pub(super) fn stop_sequences(
+    name: &str,
+    value: &Value,
+    most: usize,
+) -> Result<Vec<String>, Problem> {
+    let parts: &[Value] = match value {
+        Value::Null => &[],
+        Value::Array(parts) => parts.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    let mut stops = Vec::new();
+    for part in parts.iter().filter(|part| !part.is_null()) {
+        let Some(stop) = part.as_str() else {
+            return Err(unsupported(name, value, "send a text, or a list of texts"));
+        };
+        if !stop.is_empty() {
+            stops.push(stop.to_owned());
+        }
+    }
+    if most < stops.len() {
+        return Err(unsupported(name, value, &format!("send at most {most} sequences")));
+    }
+    Ok(stops)
+}
+
 /// Refuses pictures, sounds and files in the last message, which would be left out of the question.
 pub(super) fn check_parts(messages: &[Message]) -> Result<(), Problem> {
     let Some(Value::Array(parts)) = messages.last().map(|last| &last.content) else {
@@ -201,8 +230,8 @@ mod tests {
     #[test]
     fn values_that_ask_for_nothing_are_accepted() {
         let accepted = [
-            json!({"n": 1, "stop": [], "logprobs": false, "top_logprobs": 0, "logit_bias": {}}),
-            json!({"stop": "", "modalities": ["text"], "response_format": {"type": "text"}}),
+            json!({"n": 1, "logprobs": false, "top_logprobs": 0, "logit_bias": {}}),
+            json!({"modalities": ["text"], "response_format": {"type": "text"}}),
             json!({"n": null, "tool_choice": null, "misspelt": null, "audio": null}),
             json!({"tool_choice": "auto", "tools": [{"type": "function"}], "parallel_tool_calls": true}),
             json!({"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}}),
@@ -222,8 +251,6 @@ mod tests {
     fn other_values_and_unknown_fields_are_refused_by_name() {
         let cases = [
             ("n", json!(2)),
-            ("stop", json!(["\n"])),
-            ("stop", json!("END")),
             ("logprobs", json!(true)),
             ("top_logprobs", json!(3)),
             ("logit_bias", json!({"50256": -100})),
@@ -253,6 +280,24 @@ mod tests {
         assert_eq!(of(json!(40), json!(20)).unwrap(), Some(20));
         for wrong in [json!(0), json!(-1), json!(1.5), json!("9")] {
             assert_eq!(of(json!(null), wrong).unwrap_err().code(), "unsupported-value");
+        }
+    }
+
+    #[test]
+    fn stop_sequences_are_a_text_or_a_few() {
+        let of = |value: Value| stop_sequences("stop", &value, 4);
+        for nothing in [json!(null), json!(""), json!([]), json!(["", null])] {
+            assert!(of(nothing.clone()).unwrap().is_empty(), "{nothing}");
+        }
+        assert_eq!(of(json!("END")).unwrap(), ["END"]);
+        assert_eq!(of(json!(["\n", "", "b", "c", "d"])).unwrap(), ["\n", "b", "c", "d"]);
+        for wrong in [json!(1), json!([1]), json!({"a": "b"}), json!(["a", "b", "c", "d", "e"])] {
+            let problem = of(wrong.clone()).unwrap_err();
+            assert_eq!(
+                (problem.code(), &json!(problem)["param"]),
+                ("unsupported-value", &json!("stop")),
+                "{wrong}"
+            );
         }
     }
 

@@ -1,10 +1,70 @@
-//! Cuts an answer to a number of tokens, so that a citation stays whole or goes.
+//! Ends an answer at a number of tokens or before a stop sequence, so that a citation stays whole or
+//! goes.
 
 use pikerag_engine::estimate_tokens;
 
 /// An answer as a chat shows it: the text, and for each citation the positions of its number in
 /// the text, in characters.
 pub(super) type Shown<C> = (String, Vec<(C, usize, usize)>);
+
+/// Where a request wants an answer to end, if it does not end earlier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    /// The largest number of tokens.
+    pub(super) most_tokens: Option<u64>,
+    /// The sequences that must not be in the text; none is empty.
+    pub(super) stops: Vec<String>,
+}
+
+/// Why an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It is shown as a whole.
+    Whole,
+    /// A stop sequence would follow.
+    Stop,
+    /// It has as many tokens as the request allows.
+    Limit,
+}
+
+impl End {
+    /// The word of OpenAI and Ollama for it.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Whole | Self::Stop => "stop",
+            Self::Limit => "length",
+        }
+    }
+}
+
+impl Ends {
+    /// The answer up to the first of these ends.
+    pub(super) fn shown<C: Clone>(&self, whole: Shown<C>) -> (Shown<C>, End) {
+        let (whole, end) = match before_stop(&whole, &self.stops) {
+            Some(stopped) => (stopped, End::Stop),
+            None => (whole, End::Whole),
+        };
+        match self.most_tokens.and_then(|most| cut(&whole, most)) {
+            Some(cut) => (cut, End::Limit),
+            None => (whole, end),
+        }
+    }
+}
+
+/// The part of an answer before the first of these sequences, and the citations whose numbers it
+/// contains; `None` if no sequence occurs. A number that a sequence would cut goes as a whole.
+pub(super) fn before_stop<C: Clone>(
+    (text, places): &Shown<C>,
+    stops: &[String],
+) -> Option<Shown<C>> {
+    let first = stops.iter().filter_map(|stop| text.find(stop.as_str())).min()?;
+    let before = text.get(..first).unwrap_or_default().chars().count();
+    let is_cut = |(_, begins, ends): &&(C, usize, usize)| *begins < before && before < *ends;
+    let kept = places.iter().find(is_cut).map_or(before, |(_, begins, _)| *begins);
+    let text = text.chars().take(kept).collect();
+    let places = places.iter().filter(|(.., ends)| *ends <= kept).cloned().collect();
+    Some((text, places))
+}
 
 /// The beginning of an answer that has at most `most` tokens by our estimate, and the citations
 /// whose numbers it contains; `None` if the whole answer fits. It ends after a word or a number of
@@ -80,5 +140,47 @@ mod tests {
     fn a_word_longer_than_the_limit_is_cut() {
         let (text, places) = cut(&shown("Donaudampfschifffahrt"), 1).unwrap();
         assert_eq!((text.as_str(), places.len()), ("Dona", 0));
+    }
+
+    fn stopped(text: &str, stops: &[&str]) -> Option<(String, usize)> {
+        let stops: Vec<String> = stops.iter().map(|stop| (*stop).to_owned()).collect();
+        before_stop(&shown(text), &stops).map(|(text, places)| (text, places.len()))
+    }
+
+    #[test]
+    fn an_answer_ends_before_the_first_stop_sequence() {
+        let text = "Forty tons [1][2]\n\nThe crane lifts them. 起重机。[3]";
+        let ended = |text: &str, citations| Some((text.to_owned(), citations));
+        assert_eq!(stopped(text, &[]), None);
+        assert_eq!(stopped(text, &["END", "forty"]), None);
+        assert_eq!(stopped(text, &["\n\n"]), ended("Forty tons [1][2]", 2));
+        assert_eq!(stopped(text, &["重机", "crane"]), ended("Forty tons [1][2]\n\nThe ", 2));
+        let chinese = "Forty tons [1][2]\n\nThe crane lifts them. 起";
+        assert_eq!(stopped(text, &["重机"]), ended(chinese, 2));
+        assert_eq!(stopped(text, &["Forty"]), ended("", 0));
+    }
+
+    #[test]
+    fn a_stop_sequence_leaves_no_part_of_a_citation() {
+        assert_eq!(stopped("Forty tons [1][2]", &["2]"]), Some(("Forty tons [1]".to_owned(), 1)));
+        assert_eq!(stopped("Forty tons [1][2]", &["]"]), Some(("Forty tons ".to_owned(), 0)));
+        assert_eq!(stopped("Forty tons [1][2]", &[" ["]), Some(("Forty tons".to_owned(), 0)));
+    }
+
+    #[test]
+    fn the_earlier_end_holds() {
+        let whole = || shown("Forty tons [1][2]\n\nThe crane lifts them. [3]");
+        let ends = |most_tokens, stop: &str| {
+            let ends = Ends { most_tokens, stops: vec![stop.to_owned()] };
+            let ((text, places), end) = ends.shown(whole());
+            (text, places.len(), end, end.reason())
+        };
+        let first = "Forty tons [1][2]".to_owned();
+        assert_eq!(ends(None, "END").2, End::Whole);
+        assert_eq!(ends(Some(100), "\n"), (first.clone(), 2, End::Stop, "stop"));
+        assert_eq!(ends(None, "\n"), (first, 2, End::Stop, "stop"));
+        let (text, citations, end, reason) = ends(Some(8), "them");
+        assert_eq!((text.as_str(), citations), ("Forty tons [1][2]\n\nThe crane", 2));
+        assert_eq!((end, reason), (End::Limit, "length"));
     }
 }

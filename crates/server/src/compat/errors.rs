@@ -2,13 +2,13 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use pikerag_engine::narrate::Language;
 use serde_json::{Value, json};
 
-use crate::problem::Problem;
+use crate::problem::{Problem, SHOULD_RETRY};
 
 /// The limit of bytes of a problem.
 const MOST: usize = 1 << 20;
@@ -29,8 +29,6 @@ const OF_OLLAMA: [&str; 14] = [
     "delete",
     "blobs",
 ];
-/// Clients of OpenAI repeat a request after 409, unless this header forbids it.
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// The format of errors in a protocol of other programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 mod arguments;
 mod calls;
 mod cancelling;
+mod errors;
 mod links;
 mod long;
 mod passages;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use futures::future::BoxFuture;
+use pikerag_engine::narrate::Words;
 use pikerag_engine::settings::DEFAULT_BASE;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,
@@ -157,20 +159,21 @@ impl ServerHandler for Mcp {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context);
         let forgettings = self.app.responses.forgettings();
+        let given = request.arguments.unwrap_or_default();
+        let language = arguments::language(&given);
         let Some(tool) = tools::all().into_iter().find(|tool| tool.name == request.name) else {
-            return Err(ErrorData::invalid_params(
-                format!("there is no tool `{}`", request.name),
-                None,
-            ));
+            let name = &request.name;
+            let words =
+                Words::new(format!("there is no tool `{name}`"), format!("没有工具 `{name}`"));
+            return Err(errors::wrong(words, language));
         };
         let knows_tasks = context.client_capabilities().is_some_and(|known| known.supports_tasks());
         let may_become_task = knows_tasks && tool.name == tools::ASK;
-        let given = request.arguments.unwrap_or_default();
-        let reports = Arc::new(Reports::of(&context, arguments::language(&given)));
+        let reports = Arc::new(Reports::of(&context, language));
         let call = self.clone().result(tool, given, caller.clone(), Arc::clone(&reports));
         let mut work: Work = Box::pin(call);
         // Dropping the future stops the run.
-        let cancelled = || ErrorData::internal_error("cancelled", None);
+        let cancelled = || errors::cancelled(language);
         if may_become_task {
             tokio::select! {
                 result = &mut work => return Ok(result.into()),

@@ -20,7 +20,7 @@ use super::chat::{
 };
 use super::cited::{Place, annotations, source};
 use super::contract;
-use super::cut::cut;
+use super::cut::Ends;
 use super::errors::Shape;
 use super::events::{event, for_parsers, only_parsers};
 use super::progress::{Progress, Step};
@@ -28,6 +28,9 @@ use super::structured::{self, Filling};
 use crate::app::{App, Caller};
 use crate::problem::{JsonBody, Parts, Problem};
 use crate::streams::{Drafts, Underway, Wanted, answered, broken};
+
+/// The largest number of stop sequences, as at OpenAI.
+const MOST_STOPS: usize = 4;
 
 /// The request that a chat program sends. `response_format`, and a function that `tool_choice`
 /// demands, are filled from the checked answer. Any other field is accepted if it asks for nothing
@@ -55,6 +58,10 @@ pub(crate) struct ChatBody {
     #[serde(default)]
     #[schema(value_type = Option<u64>)]
     max_completion_tokens: Value,
+    /// At most four sequences: the shown answer ends before the first of them. An object is not cut.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    stop: Value,
     /// The documents that the answer may use: conditions such as `folder=law`, `date>=2020`, all of
     /// which must hold. `filters` is the same.
     #[serde(default, alias = "filters")]
@@ -89,6 +96,8 @@ pub(crate) async fn chat(
         ("max_tokens", &body.max_tokens),
         ("max_completion_tokens", &body.max_completion_tokens),
     ])?;
+    let ends =
+        Ends { most_tokens, stops: contract::stop_sequences("stop", &body.stop, MOST_STOPS)? };
     let Served { method, base, session } = served(&app, &caller, &body.model)?;
     check_length(&app, &body.messages)?;
     let (object, messages) = structured::read(object, body.messages)?;
@@ -99,7 +108,7 @@ pub(crate) async fn chat(
     let head = Head {
         model: body.model,
         created: pikerag_engine::keys::now() / 1000,
-        most_tokens,
+        ends,
         with_usage: body.stream_options.get("include_usage") == Some(&json!(true)),
     };
     let wanted = AskRequest {
@@ -154,7 +163,7 @@ struct Written {
     places: Vec<Place>,
     /// Why it ends: `stop`, `tool_calls`, or `length` if it was cut.
     finish: &'static str,
-    /// The run's calls, and those that filled an object.
+    /// The run's calls, with those that filled an object.
     spent: Spent,
 }
 
@@ -163,8 +172,8 @@ struct Written {
 struct Head {
     model: String,
     created: u64,
-    /// The largest number of tokens of the answer, if the caller limits it.
-    most_tokens: Option<u64>,
+    /// Where the caller wants the answer to end.
+    ends: Ends,
     /// Whether the last chunk of a stream reports the tokens.
     with_usage: bool,
 }
@@ -173,18 +182,16 @@ impl Head {
     /// The answer of a run as a text, or as the object that was asked for. An object is not cut.
     async fn written(&self, filling: Option<Filling>, run: &RunRecord) -> Result<Written, Problem> {
         let Some(answer) = &run.answer else { return Err(broken()) };
-        let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        let (whole, spent) = (shown(answer), run.cost.spent.clone());
         if let Some(filling) = filling {
             let filled = filling.filled().await?;
-            spent.merge(&filled.spent);
             let id = run.id.to_string();
             let (message, delta) = (filled.message(&id), filled.delta(&id));
             let (places, finish) = (filled.places(whole.1), filled.finish());
             return Ok(Written { message, delta, places, finish, spent });
         }
-        let cut = self.most_tokens.and_then(|most| cut(&whole, most));
-        let finish = if cut.is_some() { "length" } else { "stop" };
-        let (content, places) = cut.unwrap_or(whole);
+        let ((content, places), end) = self.ends.shown(whole);
+        let finish = end.reason();
         let message = json!({"role": "assistant", "content": content, "refusal": null});
         let delta = json!({ "content": content });
         Ok(Written { message, delta, places, finish, spent })

@@ -5,12 +5,13 @@ mod schemas;
 
 use std::collections::BTreeMap;
 
-use pikerag_engine::knowledge::{Answer, Spent};
+use pikerag_engine::knowledge::Answer;
 use pikerag_engine::narrate::{InWords, Language, Words};
 use pikerag_engine::parts::{FillSchema, Filled as Outcome, NotFilled, UnusableSchema};
 use pikerag_engine::{AskResponse, FillRequest, Session, can_fill, fill};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use self::retries::without_retries;
 use self::schemas::{described, is_described_in_words, without_request_for_json};
@@ -46,8 +47,6 @@ pub(crate) struct Filling(oneshot::Receiver<Result<Filled, Problem>>);
 pub(crate) struct Filled {
     content: Content,
     function: Option<Function>,
-    /// The calls that filled it; none without a model.
-    pub(crate) spent: Spent,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,11 +150,10 @@ impl Wanted {
     /// The work that fills the schema after a run, in the place of that run, and its result. The session pays for it.
     pub(crate) fn after_run(self, session: Session) -> (After, Filling) {
         let (sender, receiver) = oneshot::channel();
-        let after: After = Box::new(move |came: Box<AskResponse>| {
+        let after: After = Box::new(move |mut came: Box<AskResponse>, stop: CancellationToken| {
             Box::pin(async move {
-                let is_answered = came.result.is_ok();
-                if let Some(answer) = came.run.answer.as_ref().filter(|_| is_answered) {
-                    let filled = self.filled(&session, &came.run.question.text, answer).await;
+                if came.result.is_ok() && came.run.answer.is_some() {
+                    let filled = self.filled(&session, &mut came, stop).await;
                     // The caller may have left.
                     let _ = sender.send(filled);
                 }
@@ -165,25 +163,25 @@ impl Wanted {
         (after, Filling(receiver))
     }
 
-    /// Fills the schema from the answer to a question. A model's calls are recorded and paid like any other.
+    /// Fills the schema from the answer of a run. A model's calls are recorded and paid like any other, and belong to
+    /// the run.
     async fn filled(
         &self,
         session: &Session,
-        question: &str,
-        answer: &Answer,
+        came: &mut AskResponse,
+        cancel: CancellationToken,
     ) -> Result<Filled, Problem> {
-        let request = FillRequest {
-            schema: self.schema.clone(),
-            question: question.to_owned(),
-            complaint: self.complaint.clone(),
-        };
-        let response = fill(session, &request, answer).await?;
-        let content = match response.filled {
+        let (schema, complaint) = (self.schema.clone(), self.complaint.clone());
+        let outcome = fill(session, &FillRequest { schema, complaint, cancel }, came).await?;
+        let Some(answer) = &came.run.answer else { return Err(broken()) };
+        let content = match outcome {
             Outcome::Value(value) => Content::Object(value.to_string()),
             Outcome::Withheld => Content::Refusal(shown(answer).0),
-            Outcome::Not(reason) => return Err(not_filled(&reason, question, answer)),
+            Outcome::Not(reason) => {
+                return Err(not_filled(&reason, &came.run.question.text, answer));
+            }
         };
-        Ok(Filled { content, function: self.function.clone(), spent: response.spent })
+        Ok(Filled { content, function: self.function.clone() })
     }
 }
 
@@ -453,7 +451,7 @@ mod tests {
 
     fn filled(content: Content, function: Option<bool>) -> Filled {
         let function = function.map(|is_named| Function { name: "City".to_owned(), is_named });
-        Filled { content, function, spent: Spent::default() }
+        Filled { content, function }
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(crate) fn line(event: &RunEvent, language: Language) -> Option<String> {
         | Event::Tagged { .. }
         | Event::SeriesForecast { .. }
         | Event::Organized { .. }
+        | Event::Filled { .. }
         | Event::Answered { .. } => false,
     };
     if !is_shown {

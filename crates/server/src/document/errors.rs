@@ -140,7 +140,12 @@ fn expected(path: &str, operation: &Map<String, Value>) -> Vec<&'static str> {
 fn headers(status: &str) -> Option<Value> {
     let (name, kind, description) = match status {
         "401" => ("WWW-Authenticate", "string", "How to send a key."),
-        "429" | "503" => ("Retry-After", "integer", "Seconds to wait before the next attempt."),
+        "429" => ("Retry-After", "integer", "Seconds to wait before the next attempt."),
+        "503" => (
+            "Retry-After",
+            "integer",
+            "Seconds to wait before the next attempt. Missing if the request was cancelled.",
+        ),
         _ => return None,
     };
     Some(json!({name: {"description": description, "schema": {"type": kind}}}))

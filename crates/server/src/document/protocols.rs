@@ -92,8 +92,9 @@ const ROUTES: [Route; 27] = [
 
 /// Fields of requests that hold JSON of several forms: schema, field, and the schema of the field
 /// or of its items.
-const FIELDS: [(&str, &str, &str); 8] = [
+const FIELDS: [(&str, &str, &str); 9] = [
     ("ChatBody", "messages", "ChatMessage"),
+    ("ChatBody", "stop", "TextInput"),
     ("OllamaBody", "messages", "ChatMessage"),
     ("OllamaChatBody", "messages", "ChatMessage"),
     ("OllamaChatBody", "format", "OllamaFormat"),

@@ -37,6 +37,9 @@ pub(crate) trait Host: Send + Sync {
     /// is gone, or may not change the base any more.
     fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem>;
 
+    /// The session of a base, while which exists no other server deletes the base.
+    fn hold(&self, base: &str, session: Session) -> Result<Session, Problem>;
+
     /// Records the cost of an attempt, and counts a job that is over.
     fn attempted(&self, base: &str, job: &JobRecord);
 

@@ -72,7 +72,7 @@ async fn begin(
     let granted = host.session_of(&line.base, record.key.as_deref())?;
     let has_key = granted.is_some();
     let session = granted.or_else(|| host.owner_of(&line.base)).ok_or_else(|| no_job(id))?;
-    let session = session.in_background();
+    let session = host.hold(&line.base, session)?.in_background();
     if let Some((bill, reason)) = refused(&session, &record, has_key, &names).await? {
         (record.state, record.bill, record.reason) = (JobState::Offered, Some(bill), Some(reason));
         host.jobs().keep(&line.base, store, &record).await;
@@ -163,6 +163,7 @@ async fn refused(
     };
     let request = EstimateRequest {
         paths,
+        databases: Vec::new(),
         with: Vec::new(),
         without: Vec::new(),
         chunking: None,
@@ -220,6 +221,7 @@ impl Attempt<'_> {
         };
         let request = IndexRequest {
             paths,
+            databases: Vec::new(),
             prune: record.kind == JobKind::Watch,
             retry_refused: record.retry_refused,
             with: Vec::new(),

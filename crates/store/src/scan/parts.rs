@@ -222,10 +222,11 @@ fn merged(one: &Part, other: &Part) -> Codes {
 mod tests {
     use std::collections::BTreeMap;
 
+    use pikerag_knowledge::cosine;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scan::{Among, cosine};
+    use crate::scan::Among;
 
     fn unit(angle: u16) -> Vec<f32> {
         let angle = f32::from(angle) / 1000.0;

@@ -2,11 +2,10 @@
 //! written: a foreign database stays unchanged, and a base that cannot be written can still be
 //! read.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use pikerag_knowledge::StoreError;
+use pikerag_knowledge::uri::percent_encoded;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::busy::{LOCKED_FOR, unless_busy};
@@ -163,16 +162,8 @@ pub(super) fn to_copy(path: &Path) -> Result<Connection, StoreError> {
     reader(path)
 }
 
-fn immutable_uri(path: &Path) -> OsString {
-    let mut uri = b"file:".to_vec();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => uri.push(*byte),
-            other => uri.extend(format!("%{other:02x}").bytes()),
-        }
-    }
-    uri.extend(b"?immutable=1");
-    OsString::from_vec(uri)
+fn immutable_uri(path: &Path) -> String {
+    format!("file:{}?immutable=1", percent_encoded(path))
 }
 
 fn not_ours(path: &Path, reason: String) -> StoreError {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{DataTable, Filter, StoreError, VectorSet};
+use pikerag_knowledge::{DataTable, Filter, StoreError, VectorSet, cosine};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::{TEXT_GENERATION, counter};
@@ -15,7 +15,7 @@ use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
 use crate::fulltext::{Admitted, TextSnapshot, without_panic};
-use crate::scan::{Near, Parts, Rows, cosine};
+use crate::scan::{Near, Parts, Rows};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(super) struct Snapshot {

@@ -58,7 +58,8 @@ fn document(uri: &str, header: &[String], rows: &[Vec<String>]) -> DocumentGraph
     for (ordinal, (rows, lines)) in (0..).zip(rows.chunks(IN_CHUNK).zip(spans.chunks(IN_CHUNK))) {
         let span = Span { start: lines[0].start, end: lines[lines.len() - 1].end };
         let own = span.of(&text).unwrap().to_owned();
-        let table = Table { header: header.to_vec(), rows: rows.to_vec(), lines: lines.to_vec() };
+        let (header, rows) = (header.to_vec(), rows.to_vec());
+        let table = Table { header, rows, lines: lines.to_vec(), key: 0 };
         chunks.push(Chunk {
             id: ChunkId::of(id, "", &own, ordinal),
             source: id,

@@ -25,6 +25,8 @@ pub(super) struct Counts {
 pub struct Received {
     /// Chat requests.
     pub chats: u64,
+    /// Chat requests whose replies were wanted piece by piece.
+    pub streamed: u64,
     /// Requests for vectors.
     pub embeddings: u64,
     /// Requests to rerank.

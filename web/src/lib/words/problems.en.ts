@@ -106,7 +106,7 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "no-author": { title: "Your name is missing", hint: "Enter your name and save again." },
     "empty-correction": { title: "The correction has no words", hint: "Enter the right answer." },
     "run-diverged": { title: "The replay differs from the run", hint: "The documents or the settings have changed since." },
-    cancelled: { title: "The request was cancelled" },
+    cancelled: { title: "The request was cancelled", hint: "Send it again if you still need it." },
     "class-of-other-method": { title: "Only the method pike uses the kind and the level of a question", hint: "Choose pike, or clear both options." },
     "no-proposal": { title: "The model proposed no schema of records", hint: "Try again, or declare the records yourself." },
     "not-deleted": { title: "A file was not deleted", hint: "See the server’s log." },

@@ -106,7 +106,7 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "no-author": { title: "未填写核实人的姓名", hint: "请填写您的姓名后重新保存。" },
     "empty-correction": { title: "更正中没有词", hint: "请输入正确的回答。" },
     "run-diverged": { title: "重放结果与原来的运行不同", hint: "此后文档或设置已有变化。" },
-    cancelled: { title: "请求已取消" },
+    cancelled: { title: "请求已取消", hint: "如仍需要，请重新发送。" },
     "class-of-other-method": { title: "只有 pike 方法使用问题类型和级别", hint: "请选择 pike，或清除这两个选项。" },
     "no-proposal": { title: "模型没有提出记录类型", hint: "请重试，或自行声明记录。" },
     "not-deleted": { title: "文件未删除", hint: "请查看服务器日志。" },

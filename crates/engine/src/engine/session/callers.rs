@@ -6,6 +6,7 @@ use pikerag_knowledge::{CallRecord, Condition, Filter};
 use pikerag_models::Payer;
 
 use super::Session;
+use crate::in_use::InUse;
 
 /// The rights of a caller.
 #[derive(Clone, Default)]
@@ -29,6 +30,11 @@ impl Session {
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { is_background: true, ..self }
+    }
+
+    /// This session, which keeps other servers from removing the base.
+    pub(in crate::engine) fn used(self, used: Arc<InUse>) -> Self {
+        Self { _used: Some(used), ..self }
     }
 
     /// The name of the base's ledger in reservations of money.

@@ -17,6 +17,7 @@ use tokio::time::sleep;
 
 use super::{AskRequest, AskResponse, Asking};
 use crate::base::Base;
+use crate::corrected::mark_corrected;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::notice::Notice;
@@ -90,6 +91,12 @@ pub(in crate::verbs) async fn keep_run(
         finished
     };
     let (mut finished, kept) = join(asking, keep_all(base, updates)).await;
+    let is_marked = mark_citations(base, &mut finished).await;
+    let kept = match kept {
+        // The answer was stored without its marks, which few answers have.
+        Ok(()) if is_marked && is_kept => base.keep_run(finished.record.clone(), Vec::new()).await,
+        kept => kept,
+    };
     if let Some(calls) = &request.open_calls {
         session.paces().add(&calls.take_measured());
     }
@@ -110,6 +117,20 @@ pub(in crate::verbs) async fn keep_run(
         Err(error) => Some(Notice::RunNotKept { reason: error_chain(&error) }),
     };
     Ok(KeptRun { finished, is_kept, notice })
+}
+
+/// Marks the citations of corrected passages in the answer and its record; false if there are none.
+async fn mark_citations(base: &Base, finished: &mut Finished) -> bool {
+    let Ok(answer) = &mut finished.result else { return false };
+    match mark_corrected(base, &mut answer.citations).await {
+        Ok(true) => finished.record.answer = Some(answer.clone()),
+        Ok(false) => return false,
+        Err(error) => {
+            tracing::warn!(error = error_chain(&error), "corrected passages are not marked");
+            return false;
+        }
+    }
+    true
 }
 
 /// Stores what the run read as records, so that the next question of the kind uses it again (PIKE-RAG §4.1). The answer

@@ -182,7 +182,8 @@ impl Writer {
         }
         let start = lines.first().map_or(self.text.len(), |first| first.start);
         let span = Span { start, end: self.text.len() };
-        self.blocks.push(Block::new(BlockKind::Table(Table { header, rows, lines }), span));
+        let table = Table { header, rows, lines, key: 0 };
+        self.blocks.push(Block::new(BlockKind::Table(table), span));
     }
 
     /// Adds a line, with line breaks in cells as spaces.

@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
             let width = row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
             row.truncate(width);
         }
-        let mut table = Table { header: Vec::new(), rows, lines };
+        let mut table = Table { header: Vec::new(), rows, lines, key: 0 };
         if !table.rows.is_empty() {
             table.header = table.rows.remove(0);
             if table.header.is_empty() {

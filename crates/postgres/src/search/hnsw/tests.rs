@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, CorpusWriter, DocumentGraph, FileRecord, NodeId, NodeVector, Scored,
-    SearchIndex, SearchWriter, Source, SourceId, Span,
+    SearchIndex, SearchWriter, Source, SourceId, Span, cosine,
 };
-use pikerag_store::scan::cosine;
 
 use super::*;
 use crate::database::Connections;

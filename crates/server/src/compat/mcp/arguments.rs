@@ -83,7 +83,7 @@ pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
     match given.remove("base") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) => Ok(Some(name)),
-        Some(_) => Err(Problem::bad_request("`base` must be text")),
+        Some(_) => Err(Problem::bad_request("`base` must be text").in_chinese("`base` 必须是文字")),
     }
 }
 
@@ -94,14 +94,25 @@ pub(super) fn base(given: &mut JsonObject) -> Result<Option<String>, Problem> {
 pub(super) fn read<T: DeserializeOwned>(given: JsonObject) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let argument = error.path().to_string();
-        let problem = error.into_inner();
+        let problem = error.into_inner().to_string();
+        let chinese = in_chinese(&argument, &problem);
         // For a missing or unknown argument the path is the whole object, or the message already
         // names it.
-        match argument == "." || problem.to_string().contains(&format!("`{argument}`")) {
-            true => Problem::bad_request(problem.to_string()),
-            false => Problem::bad_request(format!("`{argument}`: {problem}")),
-        }
+        let english = match argument == "." || problem.contains(&format!("`{argument}`")) {
+            true => problem,
+            false => format!("`{argument}`: {problem}"),
+        };
+        Problem::bad_request(english).in_chinese(chinese)
     })
+}
+
+/// The cause in Chinese; other words of the JSON reader stay English.
+fn in_chinese(argument: &str, problem: &str) -> String {
+    match problem.strip_prefix("missing field ") {
+        Some(name) => format!("缺少参数 {name}"),
+        None if argument == "." => format!("参数有误：{problem}"),
+        None => format!("参数 `{argument}` 有误：{problem}"),
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +160,9 @@ mod tests {
         ] {
             let refused = refused::<Ask>(&given);
             assert!(refused.contains(named), "{refused}");
+            assert!(refused.contains("detail_zh"), "{refused}");
         }
+        assert!(refused::<Ask>(&json!({})).contains("缺少参数 `question`"));
         assert!(refused::<Search>(&json!({"query": "q", "k": -1})).contains("`k`: invalid value"));
         let absent = json!({"question": "q", "method": null, "filter": null});
         assert!(read::<Ask>(absent.as_object().unwrap().clone()).is_ok());

@@ -141,7 +141,8 @@ impl Mcp {
         let (of, depth) = (given.of, given.depth.unwrap_or(1));
         self.app.within(&[&of], &[])?;
         if !(1..=3).contains(&depth) {
-            return Err(Problem::bad_request("`depth` must be 1, 2 or 3"));
+            return Err(Problem::bad_request("`depth` must be 1, 2 or 3")
+                .in_chinese("`depth` 必须是 1、2 或 3"));
         }
         let request = GraphAroundRequest { of, depth, most: usize::MAX };
         let around = pikerag_engine::graph_around(&session, request).await?;

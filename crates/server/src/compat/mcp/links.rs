@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pikerag_engine::Session;
 use pikerag_engine::knowledge::ChunkId;
+use pikerag_engine::knowledge::uri::percent_encoded;
 
 use crate::app::App;
 use crate::problem::Problem;
@@ -51,17 +52,7 @@ impl Links {
 
 /// The `file://` URI of an absolute path; of a PDF, at its page.
 fn file_link(path: &Path, page: Option<u32>) -> String {
-    let mut link = String::from("file://");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                link.push(char::from(*byte));
-            }
-            byte => {
-                let _ = write!(link, "%{byte:02X}");
-            }
-        }
-    }
+    let mut link = format!("file://{}", percent_encoded(path));
     let is_pdf = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pdf"));
     if let (true, Some(page)) = (is_pdf, page) {
         let _ = write!(link, "#page={page}");

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pikerag_engine::narrate::{Language, Words};
 use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, Task};
 use rmcp::task_manager::{TaskExit, TaskFuture, TaskManager, TaskOptions};
 use tokio_util::sync::CancellationToken;
 
-use super::Work;
 use super::reports::Reports;
+use super::{Work, errors};
 use crate::app::Caller;
 
 /// The most tasks at a time, those with a result included.
@@ -36,6 +37,7 @@ struct Began {
     caller: String,
     /// [`Responses::forgettings`](crate::responses::Responses::forgettings) when the call began.
     forgettings: u64,
+    language: Language,
 }
 
 impl LongCalls {
@@ -56,6 +58,7 @@ impl LongCalls {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let options = TaskOptions::new().with_ttl_ms(millis(KEPT));
         let options = options.with_poll_interval_ms(millis(POLLED));
+        let language = reports.language();
         let reports = Arc::clone(reports);
         let task = self.tasks.spawn(options, move |context| -> TaskFuture {
             reports.follow(context.clone());
@@ -68,7 +71,7 @@ impl LongCalls {
             })
         });
         let caller = caller.name().to_owned();
-        began.insert(task.task_id.clone(), Began { caller, forgettings });
+        began.insert(task.task_id.clone(), Began { caller, forgettings, language });
         Ok(task)
     }
 
@@ -82,12 +85,15 @@ impl LongCalls {
         task: &str,
         forgettings: u64,
     ) -> Result<DetailedTask, ErrorData> {
-        if self.check(caller, task)? < forgettings {
-            let gone =
-                "a document was forgotten, or a base was renamed or deleted: call the tool again";
-            return Err(ErrorData::invalid_params(gone, None));
+        let (began_at, language) = self.check(caller, task)?;
+        if began_at < forgettings {
+            let gone = Words::new(
+                "a document was forgotten, or a base was renamed or deleted: call the tool again",
+                "有文档被彻底删除，或有知识库被重命名或删除：请重新调用该工具",
+            );
+            return Err(errors::wrong(gone, language));
         }
-        self.tasks.get_task(task)
+        self.tasks.get_task(task).map_err(|_| unknown(task, language))
     }
 
     /// Stops a caller's task.
@@ -95,25 +101,30 @@ impl LongCalls {
     /// # Errors
     /// The caller has no such task.
     pub(super) fn cancel(&self, caller: &Caller, task: &str) -> Result<(), ErrorData> {
-        self.check(caller, task)?;
-        self.tasks.cancel_task(task)
+        let (_, language) = self.check(caller, task)?;
+        self.tasks.cancel_task(task).map_err(|_| unknown(task, language))
     }
 
-    /// Returns the forgettings at the beginning of the call.
-    fn check(&self, caller: &Caller, task: &str) -> Result<u64, ErrorData> {
+    /// Returns the forgettings at the beginning of the call, and the language of its question.
+    fn check(&self, caller: &Caller, task: &str) -> Result<(u64, Language), ErrorData> {
         let began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
         match began.get(task).filter(|began| began.caller == caller.name()) {
-            Some(began) => Ok(began.forgettings),
-            None => Err(ErrorData::invalid_params(format!("unknown task: {task}"), None)),
+            Some(began) => Ok((began.forgettings, began.language)),
+            // Nothing else says in which language the client speaks.
+            None => Err(unknown(task, Language::English)),
         }
     }
+}
+
+fn unknown(task: &str, language: Language) -> ErrorData {
+    let words = Words::new(format!("unknown task: {task}"), format!("未知的任务：{task}"));
+    errors::wrong(words, language)
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::{pending, ready};
 
-    use pikerag_engine::narrate::Language;
     use rmcp::model::{CallToolResult, ContentBlock, TaskStatus};
 
     use super::*;
@@ -123,7 +134,7 @@ mod tests {
     }
 
     fn keep(long: &LongCalls, work: Work) -> Result<Task, Work> {
-        let reports = Arc::new(Reports::silent(Language::English));
+        let reports = Arc::new(Reports::silent(Language::Chinese));
         long.keep((&nobody(), 0), work, &reports, CancellationToken::new())
     }
 
@@ -140,7 +151,10 @@ mod tests {
         let task = keep(&long, Box::pin(ready(result))).ok().unwrap();
         wait_for(&long, &task.task_id, TaskStatus::Completed).await;
         // A document was forgotten: the result may hold its text.
-        assert!(long.task(&nobody(), &task.task_id, 1).is_err());
+        let gone = long.task(&nobody(), &task.task_id, 1).unwrap_err();
+        assert!(gone.message.contains("请重新调用"), "{gone:?}");
+        let data = gone.data.unwrap();
+        assert!(data["message"].as_str().unwrap().contains("call the tool again"), "{data}");
     }
 
     /// The guard is dropped with the future of the call, which stops its run.

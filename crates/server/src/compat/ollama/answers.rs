@@ -10,12 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::fields::{check, most_tokens, reason_without_question, thinks};
+use super::fields::{check, most_tokens, reason_without_question, stops, thinks};
 use super::lines::{Delivery, Form, Running, Shape};
 use super::{model, turns};
 use crate::app::{App, Caller};
 use crate::compat::chat::{Asked, Message, asked, check_length};
 use crate::compat::contract::unsupported;
+use crate::compat::cut::Ends;
 use crate::compat::progress::Progress;
 use crate::compat::structured;
 use crate::problem::{LooseJson, Problem};
@@ -154,7 +155,7 @@ async fn reply(
     (messages, format, more): (Vec<Message>, Option<Value>, Map<String, Value>),
 ) -> Result<Response, Problem> {
     let model = model(&app, &caller, &form.model)?;
-    let most_tokens = most_tokens(&more)?;
+    let ends = Ends { most_tokens: most_tokens(&more)?, stops: stops(&more)? };
     let object = structured::Wanted::of_format(format.as_ref())?;
     if messages.is_empty() {
         return Ok(form.without_answer(reason_without_question(&more)));
@@ -177,7 +178,7 @@ async fn reply(
     let underway =
         Underway::begin_with(&app, (place, session), Wanted::Ask(request), drafts, after);
     let progress = Progress::new(language, underway);
-    let running = Running { app, base: model.base, language, most_tokens, filling, progress };
+    let running = Running { app, base: model.base, language, ends, filling, progress };
     match form.delivery {
         Delivery::Whole => form.awaited(running).await,
         Delivery::Lines => Ok(form.streamed(running)),

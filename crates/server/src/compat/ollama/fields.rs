@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::compat::contract::{unknown, unsupported};
+use crate::compat::contract::{stop_sequences, unknown, unsupported};
 use crate::problem::Problem;
 
 /// Fields that change nothing here: no model is loaded or unloaded, no prompt has a template, tools
@@ -45,6 +45,9 @@ const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
     "use_mmap",
     "vocab_only",
 ];
+
+/// The largest number of stop sequences. Ollama has no limit; each one is searched for in the answer.
+const MOST_STOPS: usize = 64;
 
 /// Fields that are refused if they ask for something, with what to do instead.
 const REFUSED: &[(&str, &str)] = &[
@@ -91,11 +94,7 @@ fn check_options(options: &Value) -> Result<(), Problem> {
         let full_name = format!("options.{name}");
         match name.as_str() {
             "stop" => {
-                return Err(unsupported(
-                    &full_name,
-                    value,
-                    "an answer ends by itself: leave it out",
-                ));
+                stop_sequences(&full_name, value, MOST_STOPS)?;
             }
             "num_predict" => {
                 tokens_of(value)?;
@@ -112,6 +111,14 @@ pub(super) fn most_tokens(more: &Map<String, Value>) -> Result<Option<u64>, Prob
     match more.get("options").and_then(|options| options.get("num_predict")) {
         Some(value) if asks(value) => tokens_of(value),
         _ => Ok(None),
+    }
+}
+
+/// The sequences before which an answer ends (`options.stop`).
+pub(super) fn stops(more: &Map<String, Value>) -> Result<Vec<String>, Problem> {
+    match more.get("options").and_then(|options| options.get("stop")) {
+        Some(value) if asks(value) => stop_sequences("options.stop", value, MOST_STOPS),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -196,7 +203,8 @@ mod tests {
             (json!({"logprobs": true}), "`logprobs`"),
             (json!({"dimensions": 64}), "`dimensions`"),
             (json!({"truncate": false}), "`truncate`"),
-            (json!({"options": {"stop": ["."]}}), "`options.stop`"),
+            (json!({"options": {"stop": [1]}}), "`options.stop`"),
+            (json!({"options": {"stop": vec!["."; 65]}}), "`options.stop`"),
             (json!({"options": {"num_predict": 1.5}}), "`options.num_predict`"),
             (json!({"options": {"surprise": 1}}), "`options.surprise`"),
             (json!({"options": 1}), "`options`"),
@@ -217,6 +225,19 @@ mod tests {
         {
             assert_eq!(most(none), None);
         }
+    }
+
+    #[test]
+    fn an_answer_ends_before_sequences_with_text() {
+        let of =
+            |options: Value| stops(json!({ "options": options }).as_object().unwrap()).unwrap();
+        assert_eq!(of(json!({"stop": ["User:", "", "\n"]})), ["User:", "\n"]);
+        assert_eq!(of(json!({"stop": "User:"})), ["User:"]);
+        for none in [json!({"stop": []}), json!({"stop": null}), json!({}), json!(null)] {
+            assert!(of(none.clone()).is_empty(), "{none}");
+        }
+        let accepted = json!({"options": {"stop": vec!["."; 64]}});
+        assert_eq!(checked(&accepted), Ok(()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::created_at;
 use super::sources::with_sources;
 use crate::app::App;
 use crate::compat::chat::shown;
-use crate::compat::cut::cut;
+use crate::compat::cut::{End, Ends, Shown, before_stop};
 use crate::compat::errors::Shape as ErrorShape;
 use crate::compat::progress::{Progress, Step};
 use crate::compat::structured::Filling;
@@ -205,16 +205,17 @@ pub(super) struct Running {
     /// The name of the base.
     pub(super) base: String,
     pub(super) language: Language,
-    /// The limit of the answer.
-    pub(super) most_tokens: Option<u64>,
+    /// Where the request wants the answer to end.
+    pub(super) ends: Ends,
     /// The object in place of a text.
     pub(super) filling: Option<Filling>,
     pub(super) progress: Progress,
 }
 
 impl Running {
-    /// The answer with its sources, cut to the limit; or the object that is filled from it, which is not cut. Where
-    /// the answer gives nothing, and the schema has no null for that, the answer in words.
+    /// The answer with its sources, up to the end that the request wants; or the object that is
+    /// filled from it, which is not cut. Where the answer gives nothing, and the schema has no null
+    /// for that, the answer in words.
     async fn finished(
         &mut self,
         came: Result<Box<AskResponse>, Problem>,
@@ -223,17 +224,20 @@ impl Running {
         let answer = came.run.answer.as_ref().ok_or_else(broken)?;
         if let Some(filling) = self.filling.take() {
             let filled = filling.filled().await?;
-            let mut spent = came.run.cost.spent.clone();
-            spent.merge(&filled.spent);
             let text = filled.object().or_else(|| filled.refusal()).unwrap_or_default();
-            return Ok(Finished::paid(text.to_owned(), "stop", &spent));
+            return Ok(Finished::paid(text.to_owned(), "stop", &came.run.cost.spent));
         }
-        let whole = shown(answer);
-        let cut = self.most_tokens.and_then(|most| cut(&whole, most));
-        let reason = if cut.is_some() { "length" } else { "stop" };
-        let (text, places) = cut.unwrap_or(whole);
-        let text = with_sources(&self.app, &self.base, (text, places), self.language);
-        Ok(Finished::paid(text, reason, &came.run.cost.spent))
+        let ((text, places), end) = self.ends.shown(shown(answer));
+        // The list of sources is a part of the text, which ends before a stop sequence.
+        let text = match end {
+            End::Stop => text,
+            End::Whole | End::Limit => {
+                let text = with_sources(&self.app, &self.base, (text, places), self.language);
+                let listed: Shown<()> = (text, Vec::new());
+                before_stop(&listed, &self.ends.stops).unwrap_or(listed).0
+            }
+        };
+        Ok(Finished::paid(text, end.reason(), &came.run.cost.spent))
     }
 }
 

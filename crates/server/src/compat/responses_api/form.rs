@@ -28,14 +28,13 @@ impl Form {
     /// There is no answer, or the object cannot be filled from it.
     pub(super) async fn reply(&mut self, run: &RunRecord) -> Result<Reply, Problem> {
         let Some(answer) = &run.answer else { return Err(broken()) };
-        let (whole, mut spent) = (shown(answer), run.cost.spent.clone());
+        let (whole, spent) = (shown(answer), run.cost.spent.clone());
         let filling = self.filling.take();
         let link = |citation: &Citation| self.app.permalink(&self.base, citation.chunk);
         let Some(filling) = filling else {
             return Ok(Reply::cut(whole, self.at_most, spent, link));
         };
         let filled = filling.filled().await.map_err(in_our_terms)?;
-        spent.merge(&filled.spent);
         let content = match (filled.call(), filled.object(), filled.refusal()) {
             (Some((name, arguments)), ..) => {
                 Content::Call { name: name.to_owned(), arguments: arguments.to_owned() }

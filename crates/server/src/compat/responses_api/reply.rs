@@ -166,6 +166,7 @@ mod tests {
             best: None,
             check: Check::Verified,
             replaced_by: None,
+            corrected: false,
         };
         let mut spent = Spent::default();
         spent.add(Role::Answer, Usage { prompt_tokens: 40, completion_tokens: 2 });

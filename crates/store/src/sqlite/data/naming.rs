@@ -1,6 +1,6 @@
 //! Finds titles for the rows of a document, and for a table of several documents.
 
-use pikerag_knowledge::uri::file_path;
+use pikerag_knowledge::uri::{self, file_path};
 
 /// The most characters of a caption that serves as title.
 const LONGEST: usize = 120;
@@ -18,12 +18,7 @@ pub struct Named {
 
 /// The name of a file without its folder and ending, on one line.
 pub fn stem(uri: &str) -> String {
-    let path = file_path(uri);
-    let name = path.rsplit('/').next().unwrap_or(&path);
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => one_line(stem),
-        _ => one_line(name),
-    }
+    one_line(uri::stem(&file_path(uri)))
 }
 
 /// A title on one line: it becomes part of sentences and of prompts.
