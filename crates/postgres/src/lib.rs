@@ -21,6 +21,7 @@ mod records;
 mod rows;
 mod search;
 mod snapshot;
+mod statistics;
 mod sweep;
 mod tables;
 mod tls;

@@ -1,4 +1,4 @@
-//! Reads addresses of bases: `postgres://user:password@host/database?base=law`.
+//! Reads addresses of bases in databases, which end in `base=` and the name of the base.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -22,6 +22,7 @@ use crate::location::Location;
 use crate::meta::{DATA_VERSION, UNFINISHED, advance};
 use crate::search::words::WORDS_VERSION;
 use crate::search::{vectors, words};
+use crate::statistics::{self, Tables};
 use crate::tx::{Access, Param, Tx};
 
 /// The most rows that are copied at a time.
@@ -100,6 +101,10 @@ pub async fn import(
             tracing::warn!(base, error = ?left, "an empty base was left behind");
         }
         return Err(error);
+    }
+    if let Err(error) = statistics::update(database, Tables::All).await {
+        // The base is complete, only slower at first.
+        tracing::warn!(error = ?error, "statements over the restored base may be slow for a while");
     }
     Ok(counts)
 }

@@ -3,7 +3,6 @@
 
 mod error;
 mod fulltext;
-mod kept;
 mod keys;
 mod phrases;
 pub mod scan;
@@ -13,10 +12,10 @@ mod tables;
 mod tokens;
 
 pub use error::BaseProblem;
-pub use kept::{KeptBase, Line};
 pub use keys::KeysDatabase;
 pub use sqlite::{
-    Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT,
-    Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits, hold_at_most, shared,
+    Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health,
+    KeptBase, LAYOUT, Line, Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits,
+    hold_at_most, shared,
 };
 pub use tables::Tables;

@@ -5,6 +5,7 @@ use pikerag_knowledge::{NodeVector, SearchWriter, StoreError, VectorSet};
 
 use super::{hnsw, vectors, words};
 use crate::base::Base;
+use crate::statistics::{self, Tables};
 use crate::tables;
 use crate::tx::Access;
 
@@ -45,6 +46,7 @@ impl SearchWriter for Base {
             })
             .await?;
         }
+        statistics::update(&self.inner.database, Tables::Changed).await?;
         hnsw::build_indexes(self).await
     }
 }

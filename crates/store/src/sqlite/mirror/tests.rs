@@ -1,3 +1,5 @@
+//! Tests that plans and statements over a mirror give what the base gives.
+
 use pikerag_knowledge::{Aggregate, ColumnKind, DataColumn, TableMeasure};
 
 use super::*;
