@@ -10,7 +10,12 @@ library's own splitter, in-memory store and retriever, with one process, as the 
 turns for each line of the table, so that other work on the machine affects all. Every request asks something new. Processor
 time is counted apart for the server and for the clients (this process). A peer whose packages are missing is named and left
 out. The peers search by vectors; `pikerag` by words, meaning and links between passages (`auto`), and in rows of their own by one of the
-first two. Prints Markdown or JSON.
+first two, and as questions (`ask`) without a language model. Prints Markdown or JSON.
+
+    python3 bench/peers.py --program target/release/pikerag --before OLD/pikerag --docs FOLDER --questions FILE
+
+compares two versions of the program over other documents, with one question for each line of the file; `--weights` is left
+out for a search by words alone.
 """
 
 import argparse
@@ -48,7 +53,10 @@ def documents(place, n):
         (place / f"crane-{at}.md").write_text("\n\n".join(lines), encoding="utf-8")
 
 
-def question():
+def question(asked):
+    """One of the given questions, with something new in it; else a made one."""
+    if asked:
+        return f"{random.choice(asked)} {random.randrange(10**6)}"
     return f"When did the {random.choice(PARTS)} of crane {random.randrange(10**6)} fail in {random.choice(server_load.PORTS)}?"
 
 
@@ -145,8 +153,8 @@ def serve(peer, docs, weights, port):
 class Server(server_load.Server):
     """A server of one name, ready for requests after `began` seconds, indexing included."""
 
-    def __init__(self, name, command, place, path, kinds=(None,)):
-        self.name, self.place, self.path, self.kinds = name, place, path, kinds
+    def __init__(self, name, command, place, path, kinds=(None,), asked=()):
+        self.name, self.place, self.path, self.kinds, self.asked = name, place, path, kinds, asked
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.host, self.port = free.getsockname()
@@ -164,12 +172,16 @@ class Server(server_load.Server):
             raise
         self.began = time.perf_counter() - began
 
-    def body(self, kind):
-        return json.dumps({"query": question(), "k": 8} | ({"by": kind} if kind else {})).encode()
+    def request(self, kind):
+        """Path and body of a request."""
+        text = question(self.asked)
+        if kind == "ask":
+            return f"{server_load.BASE}/ask", json.dumps({"question": text}).encode()
+        return self.path, json.dumps({"query": text, "k": 8} | ({"by": kind} if kind else {})).encode()
 
     def answers(self):
         try:
-            return bool(self.get(self.path, self.body(None))["hits"])
+            return bool(self.get(*self.request(None))["hits"])
         except (urllib.error.URLError, ConnectionError):
             return False
 
@@ -182,7 +194,7 @@ async def clients(server, kind, count, until, tally):
     async def one():
         client = server_load.Client(server, tally)
         while time.perf_counter() < until:
-            await client.send("POST", server.path, server.body(kind))
+            await client.send("POST", *server.request(kind))
         client.close()
 
     await asyncio.gather(*(one() for _ in range(count)))
@@ -194,8 +206,8 @@ async def measure(server, kind, count, seconds):
     whole = time.perf_counter() - began
     answered = sum(status == 200 for status, _, _ in tally) or 1
     each = (server.figures()[0] - spent) * 1000 / answered
-    costs = {"server_ms": round(each, 1), "client_ms": round((time.process_time() - own) * 1000 / answered, 1), "resident_mib": server.resident()}
-    name = f"{server.name}, {kind}" if kind else server.name
+    costs = {"server_ms": round(each, 1), "client_ms": round((time.process_time() - own) * 1000 / answered, 1), "cores": round((server.figures()[0] - spent) / whole, 2), "resident_mib": server.resident()}
+    name = f"{server.name}, {kind}"
     return {"clients": count, "program": name, **server_load.summed(tally, whole), **costs}
 
 
@@ -203,9 +215,12 @@ async def run(given, servers):
     lines = []
     for server in servers:
         await clients(server, None, 4, time.perf_counter() + 2, [])
+    kinds = list(dict.fromkeys(kind for server in servers for kind in server.kinds))
     for count in given.clients:
-        for server in servers:
-            for kind in server.kinds:
+        for kind in kinds:
+            for server in servers:
+                if kind not in server.kinds:
+                    continue
                 lines.append(await measure(server, kind, count, given.seconds))
                 print(lines[-1], file=sys.stderr)
     await asyncio.sleep(60)
@@ -213,8 +228,8 @@ async def run(given, servers):
 
 
 def markdown(servers, lines, rest):
-    rows = ["| clients | program | a second | p50 ms | p99 ms | server ms a search | client ms | resident MiB |", "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-    names = ("clients", "program", "a_second", "p50_ms", "p99_ms", "server_ms", "client_ms", "resident_mib")
+    rows = ["| clients | program | a second | p50 ms | p99 ms | server ms a request | client ms | cores of the server | resident MiB |", "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    names = ("clients", "program", "a_second", "p50_ms", "p99_ms", "server_ms", "client_ms", "cores", "resident_mib")
     rows += ["| " + " | ".join(str(line[name]) for name in names) + " |" for line in lines]
     rows += ["", "| program | seconds to index and start | MiB after a minute of rest |", "| --- | ---: | ---: |"]
     rows += [f"| {server.name} | {server.began:.1f} | {rest[server.name]} |" for server in servers]
@@ -231,8 +246,13 @@ def has(package):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program")
-    arguments.add_argument("--weights", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
-    arguments.add_argument("--documents", type=int, default=200)
+    resolved = lambda path: str(pathlib.Path(path).resolve())
+    arguments.add_argument("--before", type=resolved, help="another version of the program; the peers are left out then")
+    arguments.add_argument("--weights", type=resolved, help="folder of the sentence model; without it, words alone")
+    arguments.add_argument("--documents", type=int, default=200, help="how many to make")
+    arguments.add_argument("--docs", type=resolved, help="a folder of documents, instead of made ones")
+    arguments.add_argument("--questions", type=pathlib.Path, help="a question in each line, instead of made ones")
+    arguments.add_argument("--kinds", nargs="+", default=["auto", "meaning", "words", "ask"])
     arguments.add_argument("--seconds", type=float, default=10, help="for each line")
     arguments.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
     arguments.add_argument("--json", action="store_true")
@@ -243,13 +263,15 @@ def main():
         return serve(peer, docs, given.weights, int(port))
     if not given.program:
         arguments.error("--program is missing")
-    program = shlex.quote(str(pathlib.Path(given.program).resolve()))
+    asked = [line for line in given.questions.read_text(encoding="utf-8").split("\n") if line.strip()] if given.questions else []
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         place = pathlib.Path(folder)
-        (place / "docs").mkdir()
-        documents(place / "docs", given.documents)
-        (place / "pikerag.toml").write_text(f'[embed]\nkind = "local"\nweights = {json.dumps(given.weights, ensure_ascii=False)}\n', encoding="utf-8")
-        ours = lambda port: ["sh", "-c", f"{program} --offline --base base index docs && exec {program} --offline --base base serve --port {port}"]
+        docs = pathlib.Path(given.docs or place / "docs")
+        if not given.docs:
+            docs.mkdir()
+            documents(docs, given.documents)
+        embedder = f'kind = "local"\nweights = {json.dumps(given.weights, ensure_ascii=False)}' if given.weights else 'kind = "none"'
+        (place / "pikerag.toml").write_text(f"[embed]\n{embedder}\n", encoding="utf-8")
         servers = []
 
         def start(*given_to_server):
@@ -259,14 +281,22 @@ def main():
             stack.callback(server.process.terminate)
             servers.append(server)
 
-        start("pikerag", ours, place, f"{server_load.BASE}/search", ("auto", "meaning", "words"))
-        for peer, packages in PACKAGES.items():
+        def ours(name, program):
+            program, base = shlex.quote(str(pathlib.Path(program).resolve())), f"{name}-base"
+            command = lambda port: ["sh", "-c", f"{program} --config pikerag.toml --offline --base {base} index {shlex.quote(str(docs))} && exec {program} --config pikerag.toml --offline --base {base} serve --port {port}"]
+            kinds = [kind for kind in given.kinds if given.weights or kind != "meaning"]
+            start(name, command, place, f"{server_load.BASE}/search", kinds, asked)
+
+        ours("pikerag", given.program)
+        if given.before:
+            ours("before", given.before)
+        for peer, packages in PACKAGES.items() if given.weights and not given.before else []:
             absent = [package for package in packages if not has(package)]
             if absent:
                 print(f"{peer} is LEFT OUT: {', '.join(absent)} not installed", file=sys.stderr)
                 continue
-            command = lambda port, peer=peer: [sys.executable, __file__, "--weights", given.weights, "--serve", peer, "docs", str(port)]
-            start(peer, command, place, "/search")
+            command = lambda port, peer=peer: [sys.executable, __file__, "--weights", given.weights, "--serve", peer, str(docs), str(port)]
+            start(peer, command, place, "/search", ["auto"], asked)
         lines, rest = asyncio.run(run(given, servers))
         print(json.dumps({"lines": lines, "rest": rest}, indent=1) if given.json else markdown(servers, lines, rest))
     return 0

@@ -61,8 +61,9 @@ fn main() -> ExitCode {
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(if is_server { processors.max(2) } else { 2 })
-        // Each thread has a heap arena, and exists while it has work. A server limits its reads, writes and children
-        // (`pikerag_store`, `engine::sandbox`): there are enough threads for all of them at once.
+        // Each thread has a heap arena, and exists while it has work. A server limits its questions, reads, writes and
+        // children (`pikerag_store`, `engine::sandbox`): there are enough threads for all of them at once. Other commands
+        // ask one question at a time, which has one thread and waits for others (`pikerag_store::on_one_thread`).
         .max_blocking_threads(if is_server { 4 * processors + 256 } else { 4 })
         .enable_all()
         .build()

@@ -2,8 +2,8 @@
 //! twice.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -171,6 +171,43 @@ impl FileReader for Slow {
         self.1.fetch_sub(1, Ordering::Relaxed);
         self.0.parse(path).await
     }
+}
+
+/// Files and tables that record what is read, and when connections end.
+struct Closing(Files, Mutex<Vec<String>>);
+
+#[async_trait]
+impl FileReader for Closing {
+    async fn hash(&self, path: &str) -> Result<String, FileError> {
+        self.0.hash(path).await
+    }
+
+    async fn parse(&self, path: &str) -> Result<ReadFile, FileError> {
+        self.1.lock().unwrap().push(path.to_owned());
+        self.0.parse(path).await
+    }
+
+    async fn finish(&self) {
+        self.1.lock().unwrap().push("finish".to_owned());
+    }
+}
+
+#[tokio::test]
+async fn connections_end_before_files_are_read() {
+    let tables = ["postgres://h/shop/public.a", "postgres://h/shop/public.b"];
+    let paths: Vec<String> = tables.into_iter().chain(["c.txt"]).map(str::to_owned).collect();
+    let files = Files([("c.txt".to_owned(), "The crane is in here.".to_owned())].into());
+    let (shelf, closing) = (Shelf::empty(), Arc::new(Closing(files, Mutex::default())));
+    let tools = Tools {
+        base: shelf.base.clone(),
+        reader: closing.clone(),
+        models: ChatModels::default(),
+        embedder: None,
+    };
+    let params = Params { parsers: 1, atoms: vec![], ..params() };
+    ingest(&tools, &paths, &params, &|_| {}).await.unwrap();
+    let events = closing.1.lock().unwrap();
+    assert_eq!(*events, [tables[0], tables[1], "finish", "c.txt", "finish"]);
 }
 
 /// The number in the settings limits parsing, not the number of calls; files are reported in order.

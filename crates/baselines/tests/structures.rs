@@ -130,7 +130,7 @@ async fn entities_lead_to_other_chunks() {
     let chat = Some(recorded(&shelf, reading()));
     let report = shelf.index(&files, chat, None, &params()).await;
     assert_eq!(report.extracted, files.0.len());
-    let finder = Finder { base: shelf.base.as_ref(), embedder: None };
+    let finder = Finder { base: shelf.base.as_ref(), embedder: None, memory: None };
     let led = async |relates: f32| {
         let params = LayerParams { relates, shares: 0.0, ..LayerParams::default() };
         let hits = layers(finder, "Who drew a crane?", 9, params).await.unwrap();

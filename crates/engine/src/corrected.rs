@@ -68,7 +68,7 @@ pub(crate) async fn mark_corrected(
     let files: BTreeSet<String> = chunks.iter().map(|chunk| file_path(&chunk.uri)).collect();
     let mut corrected = BTreeSet::new();
     for path in &files {
-        let corrections = corrections_of(base, path).await?;
+        let corrections = base.read_corrections(path, &hash_of(base, path).await?).await?;
         let is_made_by = |chunk: &Chunk| corrections.iter().any(|one| is_in(one, path, chunk));
         corrected.extend(chunks.iter().filter(|chunk| is_made_by(chunk)).map(|chunk| chunk.id));
     }

@@ -72,6 +72,11 @@ impl Databases {
         records.iter().filter(is_gone).map(|record| record.path.clone()).collect()
     }
 
+    /// The tables, then these files: connections end once the last table is read.
+    pub(crate) fn before(&self, files: Vec<String>) -> Vec<String> {
+        self.tables.iter().cloned().chain(files).collect()
+    }
+
     /// A reader of these tables and of files.
     pub(crate) fn reader(
         self,
@@ -138,7 +143,6 @@ impl FileReader for SourceReader {
     }
 
     async fn finish(&self) {
-        self.files.finish().await;
         self.tables.finish().await;
     }
 }
@@ -159,6 +163,14 @@ mod tests {
             choice: Choice { tables, ..Choice::default() },
             limits: ReadLimits { rows, ..ReadLimits::default() },
         }
+    }
+
+    #[test]
+    fn tables_are_read_before_files() {
+        let tables = vec!["postgres://h/shop/public.orders".to_owned()];
+        let databases = Databases { tables, ..Databases::default() };
+        let all = databases.before(vec!["a.md".to_owned()]);
+        assert_eq!(all, ["postgres://h/shop/public.orders", "a.md"]);
     }
 
     #[test]

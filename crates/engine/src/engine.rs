@@ -14,6 +14,7 @@ use pikerag_knowledge::{Embedder, Reranker};
 use pikerag_methods::Catalogs;
 use pikerag_models::{Meter, Transport, Upstreams};
 use pikerag_postgres::Database;
+use pikerag_retrieve::Known;
 use pikerag_store::DATABASE;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +56,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
         transport: Transport::default(),
         catalogs: Arc::default(),
+        known: Known::default(),
         local_servers: LocalServers::default(),
         bases: Mutex::default(),
         databases: tokio::sync::Mutex::default(),
@@ -128,6 +130,7 @@ pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
     pub(crate) transport: Transport,
     pub(crate) catalogs: Arc<Catalogs>,
+    pub(crate) known: Known,
     /// The servers of this machine's models.
     pub(crate) local_servers: LocalServers,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,

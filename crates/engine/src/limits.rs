@@ -23,6 +23,8 @@ pub struct EngineLimits {
     pub runs: usize,
     /// The default of `server.runs_waiting`, for each of `server.runs`.
     pub waiting_per_run: usize,
+    /// About the most bytes that questions keep of names for later ones, over all bases.
+    pub known_bytes: usize,
     /// The limits of open bases.
     pub store: StoreLimits,
 }
@@ -37,6 +39,21 @@ impl EngineLimits {
         usual_parsers: MOST_PARSERS,
         runs: MOST_RUNS,
         waiting_per_run: WAITING_PER_RUN,
+        known_bytes: pikerag_retrieve::Known::MOST_BYTES,
         store: StoreLimits::OURS,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else searches wait until a question ends, which may take minutes.
+    #[test]
+    fn questions_leave_threads_and_states_for_searches() {
+        let ours = EngineLimits::OURS;
+        for places in [ours.store.own_threads, ours.store.states] {
+            assert!(ours.runs < places, "{places}");
+        }
+    }
 }

@@ -550,7 +550,7 @@ mod tests {
         make(&bases, "tea");
         let name = law.with_file_name(NAME);
         fs::remove_file(&name).unwrap();
-        // A folder in place of the file cannot be read, whoever runs the test.
+        // A folder in place of the file cannot be read, not even by root.
         fs::create_dir(&name).unwrap();
         assert!(bases.read().is_err());
         assert_eq!(names(&bases), ["tea"]);

@@ -140,7 +140,8 @@ async fn asked(ports: &Ports, method: Method, item: &Item, params: Params<'_>) -
     let began = Instant::now();
     let mut run = match snapshots.snapshot(&Filter::default(), &Filter::default()).await {
         Ok(base) => {
-            let ports = Ports { base, ..ports.clone() };
+            // A memory belongs to the state of another question.
+            let ports = Ports { base, memory: None, ..ports.clone() };
             let run = RunParams { tags, reads_at_most, ..RunParams::default() };
             answer(&ports, &question, method, run, pending()).await
         }

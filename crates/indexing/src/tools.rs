@@ -27,8 +27,9 @@ pub trait FileReader: Send + Sync {
     /// Nothing can be read from the file.
     async fn parse(&self, path: &str) -> Result<ReadFile, FileError>;
 
-    /// Releases what reading holds, such as connections. Indexing calls it once no further file is
-    /// read; the later stages may take hours.
+    /// Ends connections to databases. Indexing calls it once no further table is read, perhaps
+    /// several times; files are still read afterwards. An open transaction burdens its server, and
+    /// the rest of indexing may take hours.
     async fn finish(&self) {}
 }
 

@@ -17,9 +17,8 @@ pub fn content_id(label: &str, parts: &[&[u8]]) -> u64 {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let mut first = [0; 8];
-    hasher.finalize_xof().fill(&mut first);
-    u64::from_le_bytes(first) >> 1
+    let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1
 }
 
 /// An identifier that is not sixteen hexadecimal digits.

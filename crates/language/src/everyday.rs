@@ -68,6 +68,13 @@ mod tests {
             "rider",
             "shot",
             "shrink",
+            // A smoke alarm, a train of staff, a tip of a tool, a crack of a code, a memory dump.
+            "smoke",
+            "train",
+            "trains",
+            "tip",
+            "crack",
+            "dump",
             "charge",
             "consideration",
             "eventual",

@@ -23,7 +23,7 @@ use pikerag_language::pattern;
 use pikerag_narrate::{InWords, Language};
 use pikerag_reason::{Claim, Reading};
 
-use self::edition::{Edition, name_key, without_marks, words_of};
+use self::edition::{Edition, name_key, replaces_none, without_marks, words_of};
 use self::kinds::{Kind, kind_of};
 pub use self::listing::{ReplacedDocument, replaced_documents};
 use self::marks::{dates, in_plain_form, versions, written};
@@ -214,7 +214,7 @@ impl Document {
 
     /// Whether its name or title is that of a document that replaces none.
     fn is_record(&self) -> bool {
-        self.kinds().contains(&Some(Kind::Record))
+        replaces_none(&self.uri) || self.kinds().contains(&Some(Kind::Record))
     }
 
     fn kinds(&self) -> [Option<Kind>; 2] {

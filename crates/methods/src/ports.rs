@@ -10,7 +10,7 @@ use pikerag_knowledge::{
     ModelError, QueryEngine, QueryError, RecordSchema, Reranker, Role, StoreError, Structure,
 };
 use pikerag_prompt::AskError;
-use pikerag_retrieve::{Finder, Hit, Reranking, RetrieveError};
+use pikerag_retrieve::{Finder, Hit, Memory, Reranking, RetrieveError};
 use serde::Deserialize;
 use tracing::field::Empty;
 use tracing::{Instrument, info_span};
@@ -184,6 +184,8 @@ pub struct Ports {
     pub tables: Tables,
     /// Feedback from this time on is ignored, so that a repeated run sees the feedback that it saw before.
     pub feedback_before: Option<Millis>,
+    /// What the question has looked up so far; none looks everything up each time.
+    pub memory: Option<Arc<Memory>>,
 }
 
 /// The schemas, the engine and the catalogs for queries over records and tables.
@@ -204,7 +206,14 @@ impl Ports {
         embedder: Option<Arc<dyn Embedder>>,
         models: Models,
     ) -> Self {
-        Self { base, embedder, models, tables: Tables::default(), feedback_before: None }
+        Self {
+            base,
+            embedder,
+            models,
+            tables: Tables::default(),
+            feedback_before: None,
+            memory: None,
+        }
     }
 
     /// The same ports for a part of a question, see [`Models::for_parts`].
@@ -215,7 +224,11 @@ impl Ports {
 
     /// The base and the embedder, without a chat model, because retrieval asks none.
     pub fn finder(&self) -> Finder<'_> {
-        Finder { base: self.base.as_ref(), embedder: self.embedder.as_deref() }
+        Finder {
+            base: self.base.as_ref(),
+            embedder: self.embedder.as_deref(),
+            memory: self.memory.as_deref(),
+        }
     }
 
     /// The `k` best hits of a search for `query`, reranked if a reranker is set. `search` returns as many

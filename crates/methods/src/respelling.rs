@@ -8,8 +8,8 @@ use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 
 /// The question with the documents' words for its mistyped and everyday ones beside it, as the words
-/// to search for; `None` without such words. Traces the words, and names that the documents have in another
-/// spelling.
+/// to search for; `None` without such words. Traces the words, and names that the documents have in
+/// another spelling.
 pub async fn in_documents_spelling(
     ports: &Ports,
     run: &mut Run,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
 use pikerag_store::BaseProblem;
-use pikerag_store::shared::ProcessIdentity;
+use pikerag_store::shared::{ProcessIdentity, next_opening};
 use tokio::runtime::Handle;
 
 use crate::database::Database;
@@ -74,6 +74,7 @@ impl Base {
         let inner = Inner {
             database: Arc::clone(database),
             number,
+            opening: next_opening(),
             shown: location.shown_path(),
             who: ProcessIdentity::this_process(),
             runtime: Handle::current(),
@@ -89,6 +90,12 @@ impl Base {
     /// The address of the base without its password, in place of a folder.
     pub fn folder(&self) -> &Path {
         &self.inner.shown
+    }
+
+    /// The number of this opening of the base; clones and snapshots share it. No other opening of a
+    /// base in any store of this process has it.
+    pub fn opening(&self) -> u64 {
+        self.inner.opening
     }
 
     /// Whether the base can be read but not changed. Paid replies are then kept in memory only.

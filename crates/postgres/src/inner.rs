@@ -17,6 +17,8 @@ pub(crate) struct Inner {
     pub(crate) database: Arc<Database>,
     /// The base's number in every table.
     pub(crate) number: i32,
+    /// Distinguishes this opening from all others of this process.
+    pub(crate) opening: u64,
     /// Its address without the password.
     pub(crate) shown: PathBuf,
     pub(crate) who: ProcessIdentity,

@@ -21,6 +21,10 @@ impl KeptBase for Base {
         Self::folder(self)
     }
 
+    fn opening(&self) -> u64 {
+        Self::opening(self)
+    }
+
     fn is_read_only(&self) -> bool {
         Self::is_read_only(self)
     }

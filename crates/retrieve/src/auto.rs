@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::chunks::nearest;
 use crate::finder::{Finder, Hit, RetrieveError};
 use crate::hops::{HopParams, hops_of};
+use crate::known::KnownState;
 use crate::layers::{LayerParams, spread_scores};
 use crate::question::{Asked, CLOSEST};
 use crate::titles::{MOST_BEARERS, key};
@@ -108,7 +109,54 @@ pub(crate) async fn auto(
     weights: AutoParams,
     of_lists: (HopParams, LayerParams),
 ) -> Result<Vec<Hit>, RetrieveError> {
-    let (depth, (of_hops, of_layers)) = (k.max(DEPTH), of_lists);
+    let depth = k.max(DEPTH);
+    let what = format!("auto {weights:?} {of_lists:?} {query}");
+    let lists = match finder.memory.and_then(|memory| memory.lookup::<Lists>(&what)) {
+        Some(lists) => lists,
+        None => {
+            let lists = Arc::new(look_up(finder, query, weights, of_lists).await?);
+            if let Some(memory) = finder.memory {
+                memory.add_lookup(what, &lists);
+            }
+            lists
+        }
+    };
+    let Lists { asked, trust, by_hops, by_layers } = lists.as_ref();
+    let short = if asked.vector.is_some() { weights.shortness(asked.length) } else { 0.0 };
+    let plain = 1.0 - trust;
+    let by_words = match depth <= CLOSEST {
+        true => ranked(&asked.matching, depth),
+        false => nearest(Finder { embedder: None, ..finder }, query, depth, 0.0).await?,
+    };
+    let by_meaning = ranked(&asked.closest, depth);
+    let by_layers = by_layers.get(..depth).unwrap_or(by_layers);
+    let lists = [
+        ("hops", weights.hops * trust, by_hops.as_slice()),
+        ("layers", weights.layers, by_layers),
+        ("meaning", weights.meaning * plain * short, &by_meaning),
+        ("words", weights.words * plain * (1.0 - short / 2.0), &by_words),
+    ];
+    let mut fused = fuse(&lists, weights.offset);
+    fused.truncate(k);
+    Ok(fused)
+}
+
+/// The lists of one query, however many hits are wanted.
+struct Lists {
+    asked: Arc<Asked>,
+    /// How far links can be trusted, from 0 to 1.
+    trust: f32,
+    by_hops: Vec<Hit>,
+    /// All chunks that have a score over the layers, the best first.
+    by_layers: Vec<Hit>,
+}
+
+async fn look_up(
+    finder: Finder<'_>,
+    query: &str,
+    weights: AutoParams,
+    (of_hops, of_layers): (HopParams, LayerParams),
+) -> Result<Lists, RetrieveError> {
     let floor = of_hops.rarity_floor.min(of_layers.rarity_floor);
     let asked = Arc::new(Asked::new(finder, query, floor).await?);
     let titles = weights.of_titles(own_titles(finder).await?);
@@ -121,23 +169,8 @@ pub(crate) async fn auto(
         true => by_hops.into_iter().filter(is_reached).collect(),
         false => by_hops,
     };
-    let mut by_layers = spread_scores(finder, &asked, of_layers).await?;
-    by_layers.truncate(depth);
-    let short = if asked.vector.is_some() { weights.shortness(asked.length) } else { 0.0 };
-    let plain = 1.0 - trust;
-    let by_words = match depth <= CLOSEST {
-        true => ranked(&asked.matching, depth),
-        false => nearest(Finder { embedder: None, ..finder }, query, depth, 0.0).await?,
-    };
-    let lists = [
-        ("hops", weights.hops * trust, by_hops),
-        ("layers", weights.layers, by_layers),
-        ("meaning", weights.meaning * plain * short, ranked(&asked.closest, depth)),
-        ("words", weights.words * plain * (1.0 - short / 2.0), by_words),
-    ];
-    let mut fused = fuse(&lists, weights.offset);
-    fused.truncate(k);
-    Ok(fused)
+    let by_layers = spread_scores(finder, &asked, of_layers).await?;
+    Ok(Lists { asked, trust, by_hops, by_layers })
 }
 
 impl AutoParams {
@@ -205,6 +238,9 @@ fn ranked(list: &[(ChunkId, f32)], depth: usize) -> Vec<Hit> {
 /// The share of its title that a chunk has for itself, on average: 1 if no two chunks share a
 /// title. A title too long for a name counts as 0.
 async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
+    if let Some(own) = finder.known().and_then(KnownState::own_titles) {
+        return Ok(own);
+    }
     let titles = finder.base.sample_titles(SAMPLE).await?;
     let keys: Vec<NameKey> = titles
         .iter()
@@ -212,11 +248,15 @@ async fn own_titles(finder: Finder<'_>) -> Result<f32, RetrieveError> {
         .collect();
     let bearers = finder.base.chunks_by_title(&keys, MOST_BEARERS).await?;
     let shares = bearers.iter().filter(|all| 0 < all.count).map(|all| 1.0 / all.count as f32);
-    Ok(shares.sum::<f32>() / titles.len().max(1) as f32)
+    let own = shares.sum::<f32>() / titles.len().max(1) as f32;
+    if let Some(known) = finder.known() {
+        known.add_own_titles(own);
+    }
+    Ok(own)
 }
 
 /// Weighted reciprocal ranks; the parts of a score are the sums that each list adds.
-fn fuse(lists: &[(&str, f32, Vec<Hit>)], offset: f32) -> Vec<Hit> {
+fn fuse(lists: &[(&str, f32, &[Hit])], offset: f32) -> Vec<Hit> {
     let mut all: BTreeMap<ChunkId, BTreeMap<String, f32>> = BTreeMap::new();
     for (name, weight, hits) in lists.iter().filter(|(_, weight, _)| 0.0 < *weight) {
         for (place, hit) in hits.iter().enumerate() {
@@ -249,11 +289,8 @@ mod tests {
 
     #[test]
     fn lists_count_by_weight_and_ties_go_by_id() {
-        let lists = [
-            ("hops", 2.0, list(&[7, 2])),
-            ("words", 1.0, list(&[3, 2])),
-            ("layers", 0.0, list(&[9])),
-        ];
+        let [hops, words, layers] = [list(&[7, 2]), list(&[3, 2]), list(&[9])];
+        let lists = [("hops", 2.0, &hops[..]), ("words", 1.0, &words), ("layers", 0.0, &layers)];
         let fused = fuse(&lists, 1.0);
         let order: Vec<u64> = fused.iter().map(|hit| hit.chunk.0).collect();
         assert_eq!(

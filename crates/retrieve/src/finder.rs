@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use pikerag_knowledge::{ChunkId, Embedder, KnowledgeBase, ModelError, StoreError, Vector};
 use serde::{Deserialize, Serialize};
 
+use crate::known::{KnownState, Memory};
+
 /// The base to search, and the embedder that made its vectors. Without an embedder, retrieval
 /// compares words alone.
 #[derive(Clone, Copy)]
@@ -14,6 +16,8 @@ pub struct Finder<'a> {
     pub base: &'a dyn KnowledgeBase,
     /// The embedder, if the base has vectors.
     pub embedder: Option<&'a dyn Embedder>,
+    /// What this question has looked up so far; none looks everything up each time.
+    pub memory: Option<&'a Memory>,
 }
 
 /// A chunk found, with its score and the parts of that score.
@@ -41,7 +45,12 @@ pub enum RetrieveError {
     Rerank(#[source] ModelError),
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    /// What earlier questions found out about this state of the base.
+    pub(crate) fn known(&self) -> Option<&'a KnownState> {
+        self.memory.and_then(Memory::known)
+    }
+
     /// One vector of length 1 per query, in order; `None` without an embedder, or if it does not
     /// know the language of every query: words alone find more then. Empty without queries.
     ///

@@ -126,8 +126,8 @@ pub struct Walk {
 /// The facts about a candidate.
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// What each question word contributes, already weighted.
-    words: Vec<f32>,
+    /// What each question word in it contributes, already weighted, by the word's place.
+    words: Vec<(usize, f32)>,
     meaning: f32,
     named: f32,
     prior: f32,
@@ -201,7 +201,7 @@ impl Walk {
     ) -> Result<Vec<Hit>, RetrieveError> {
         let mut gathered = Vec::new();
         while gathered.len() < k {
-            let Some(best) = self.top(1).pop() else { break };
+            let Some(best) = self.best() else { break };
             self.take(finder, best.chunk).await?;
             gathered.push(best);
         }
@@ -221,6 +221,18 @@ impl Walk {
         }
         scored.sort_by(best_first);
         scored.into_iter().map(|(_, chunk, node)| self.hit(chunk, node)).collect()
+    }
+
+    /// The best candidate not yet taken, of equals the first by identifier.
+    fn best(&self) -> Option<Hit> {
+        let mut best: Option<(f32, ChunkId, &Node)> = None;
+        for (chunk, node) in self.open() {
+            let score = self.score(node);
+            if best.is_none_or(|(most, ..)| most.total_cmp(&score).is_lt()) {
+                best = Some((score, *chunk, node));
+            }
+        }
+        best.map(|(_, chunk, node)| self.hit(chunk, node))
     }
 
     fn open(&self) -> impl Iterator<Item = (&ChunkId, &Node)> {
@@ -254,7 +266,7 @@ impl Walk {
             }
         }
         for (word, left) in self.asked.words.iter().zip(&mut self.uncovered) {
-            if expansion.terms.contains(word) {
+            if expansion.holds(word) {
                 *left *= 1.0 - self.params.covered;
             }
         }
@@ -311,10 +323,9 @@ impl Walk {
         let words = self.asked.words_of(finder, &new).await?;
         let has_meaning = self.asked.vector.is_some();
         let of_words = if has_meaning { self.params.words } else { self.params.words_alone };
-        for ((chunk, meaning), mut words) in new.into_iter().zip(meaning).zip(words) {
-            for word in &mut words {
-                *word *= of_words;
-            }
+        for ((chunk, meaning), words) in new.into_iter().zip(meaning).zip(words) {
+            let words = words.into_iter().enumerate().filter(|(_, weight)| *weight != 0.0);
+            let words = words.map(|(word, weight)| (word, weight * of_words)).collect();
             let meaning = self.params.meaning * meaning;
             let named =
                 self.params.named * self.asked.named.get(&chunk).copied().unwrap_or_default();
@@ -329,8 +340,8 @@ impl Walk {
     }
 
     fn parts(&self, node: &Node) -> [(&'static str, f32); 7] {
-        let words =
-            node.words.iter().zip(&self.uncovered).map(|(weight, left)| weight * left).sum();
+        let left = |word: usize| self.uncovered.get(word).copied().unwrap_or_default();
+        let words = node.words.iter().map(|(word, weight)| weight * left(*word)).sum();
         let later = if self.chosen.is_empty() { 1.0 } else { self.params.meaning_later };
         [
             ("words", words),

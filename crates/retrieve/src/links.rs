@@ -1,12 +1,14 @@
 //! Finds the chunks that a chunk leads to: strongly to those that it names by title or links to,
 //! weakly to those that share a rare proper name with it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use pikerag_knowledge::ChunkId;
 
 use crate::entities::by_entities;
 use crate::finder::{Finder, RetrieveError};
+use crate::names::Names;
 use crate::question::Asked;
 use crate::titles::strengthen;
 
@@ -25,17 +27,22 @@ pub(crate) struct LinkParams {
 }
 
 /// The links and names that lead on from a chunk, and the terms that it holds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Expansion {
     /// The strongest title link to each chunk.
     pub(crate) titles: HashMap<ChunkId, f32>,
     /// The summed rarity of the names shared with each chunk.
     pub(crate) names: HashMap<ChunkId, f32>,
-    /// The terms of its title and its text.
-    pub(crate) terms: HashSet<String>,
+    /// The names in it, with the terms of its title and its text.
+    names_of: Option<Arc<Names>>,
 }
 
 impl Expansion {
+    /// Whether its title or its text holds this term.
+    pub(crate) fn holds(&self, term: &str) -> bool {
+        self.names_of.as_ref().is_some_and(|names| names.stored.terms.contains(term))
+    }
+
     /// Every chunk that it leads to, by identifier.
     pub(crate) fn reached(&self) -> Vec<ChunkId> {
         let all: BTreeSet<ChunkId> = self.titles.keys().chain(self.names.keys()).copied().collect();
@@ -51,12 +58,12 @@ pub(crate) async fn expand(
     chunk: ChunkId,
 ) -> Result<Expansion, RetrieveError> {
     let known = asked.names_of(finder, chunk).await?;
-    let mut found = Expansion { terms: known.terms.clone(), ..Expansion::default() };
+    let mut found = Expansion { names_of: Some(Arc::clone(&known)), ..Expansion::default() };
     // Forward: the titles that its text names, and its explicit links.
     for (target, strength) in &known.titles {
         strengthen(&mut found.titles, *target, params.named_by * strength);
     }
-    for bearers in &known.links {
+    for bearers in &known.stored.links {
         let shared_out = (bearers.len().max(1) as f32).sqrt();
         for bearer in bearers {
             let strength = params.named_by * bearer.sureness() / shared_out;

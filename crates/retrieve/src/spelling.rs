@@ -71,7 +71,8 @@ pub struct Spelling {
 }
 
 /// Compares words of Latin letters that no chunk has with the base's own words: words of the same
-/// meaning in a formal text, then words of similar spelling. A word that the base knows, or that a person declared as a synonym, stays as it is. Costs no model call.
+/// meaning in a formal text, then words of similar spelling. A word that the base knows, or that a
+/// person declared as a synonym, stays as it is. Costs no model call.
 ///
 /// # Errors
 /// The base cannot be read.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use pikerag_knowledge::{Bearer, ChunkId, ChunksOf, NameKey};
+use pikerag_knowledge::{Bearer, ChunkId, ChunkList, ChunksOf, NameKey};
 use pikerag_language::fold::tokens;
 use pikerag_language::names::{Name, joined, longest};
 use pikerag_language::stem;
 
 use crate::finder::{Finder, RetrieveError};
+use crate::known::NamedTitle;
 use crate::rarity::Rarity;
 
 /// A title that more chunks share means none of them: a link to one of a thousand is weaker than 1 in
@@ -21,6 +22,15 @@ pub(crate) async fn named_titles(
     rarity: Rarity,
     text: &str,
 ) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
+    weighed(finder, rarity, &titles_in(finder, rarity, text).await?).await
+}
+
+/// The titles that occur in a text.
+pub(crate) async fn titles_in(
+    finder: Finder<'_>,
+    rarity: Rarity,
+    text: &str,
+) -> Result<Vec<NamedTitle>, RetrieveError> {
     let words: Name = tokens(text).into_iter().map(|token| token.folded).collect();
     let mut spans: Vec<&[String]> = Vec::new();
     for start in 0..words.len() {
@@ -30,31 +40,56 @@ pub(crate) async fn named_titles(
     }
     let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
     let bearers = finder.base.chunks_by_title(&keys, MOST_BEARERS).await?;
-    // (start, length) → the bearers of the title there.
-    let mut matched: Vec<(&[String], Vec<Bearer>)> = Vec::new();
-    let mut places = spans.into_iter().zip(bearers);
+    let mut matched: Vec<(NameKey, &[String], Vec<Bearer>)> = Vec::new();
+    let mut places = keys.into_iter().zip(spans).zip(bearers);
     let mut free_from = 0;
     for start in 0..words.len() {
         let mut found = None;
         for length in 1..=reach(&words, start) {
-            if let Some((span, borne)) = places.next()
+            if let Some(((key, span), borne)) = places.next()
                 && 0 < borne.count
             {
-                found = Some((length, span, borne.bearers));
+                found = Some((length, (key, span, borne.bearers)));
             }
         }
-        if let Some((length, span, bearers)) = found
+        if let Some((length, title)) = found
             && free_from <= start
         {
             free_from = start + length;
-            matched.push((span, bearers));
+            matched.push(title);
         }
     }
-    let rarities = title_rarities(finder, rarity, matched.iter().map(|(span, _)| *span)).await?;
-    let mut named = HashMap::new();
-    for ((_, bearers), rare) in matched.into_iter().zip(rarities) {
-        let shared_out = (bearers.len() as f32).sqrt();
-        for bearer in bearers {
+    let keys: Vec<NameKey> = matched.iter().map(|(key, _, _)| *key).collect();
+    let mentions = finder.base.chunks_of(ChunksOf::Names(&keys), rarity.n_chunks()).await?;
+    let title =
+        |((_, words, bearers), mentions): ((NameKey, &[String], Vec<Bearer>), ChunkList)| {
+            NamedTitle {
+                terms: words.iter().map(|word| stem(word)).collect(),
+                has_terms: words.iter().all(|word| word.is_ascii()),
+                mentions: mentions.count,
+                bearers,
+            }
+        };
+    Ok(matched.into_iter().zip(mentions).map(title).collect())
+}
+
+/// How surely titles name each of their bearers.
+pub(crate) async fn weighed(
+    finder: Finder<'_>,
+    rarity: Rarity,
+    titles: &[NamedTitle],
+) -> Result<HashMap<ChunkId, f32>, RetrieveError> {
+    let terms: Vec<String> = titles.iter().flat_map(|title| title.terms.iter().cloned()).collect();
+    let counts = match terms.is_empty() {
+        true => Vec::new(),
+        false => finder.base.term_counts(&terms).await?,
+    };
+    let (mut counts, mut named) = (counts.into_iter(), HashMap::new());
+    for title in titles {
+        let counts = counts.by_ref().take(title.terms.len());
+        let rare = rarity_of(rarity, title, counts.min());
+        let shared_out = (title.bearers.len() as f32).sqrt();
+        for bearer in &title.bearers {
             strengthen(&mut named, bearer.chunk, bearer.sureness() * rare / shared_out);
         }
     }
@@ -67,29 +102,12 @@ fn reach(words: &[String], start: usize) -> usize {
 }
 
 /// A title is as rare as its rarest word, and at least as rare as the whole title is as a name.
-async fn title_rarities(
-    finder: Finder<'_>,
-    rarity: Rarity,
-    spans: impl Iterator<Item = &[String]>,
-) -> Result<Vec<f32>, RetrieveError> {
-    let spans: Vec<&[String]> = spans.collect();
-    let terms: Vec<String> =
-        spans.iter().flat_map(|span| span.iter().map(|word| stem(word))).collect();
-    let keys: Vec<NameKey> = spans.iter().map(|span| key(span)).collect();
-    let mut counts = finder.base.term_counts(&terms).await?.into_iter();
-    let mentions = finder.base.chunks_of(ChunksOf::Names(&keys), rarity.n_chunks()).await?;
-    let mut rarities = Vec::with_capacity(spans.len());
-    for (span, mentions) in spans.iter().zip(mentions) {
-        let rarest_word =
-            counts.by_ref().take(span.len()).map(|count| count.max(1)).min().unwrap_or(1);
-        // Chinese characters are no terms of the full-text index, so the name's own count decides.
-        let as_word =
-            if span.iter().all(|word| word.is_ascii()) { rarest_word } else { usize::MAX };
-        let as_name = if mentions.count == 0 { usize::MAX } else { mentions.count };
-        let count = as_word.min(as_name);
-        rarities.push(rarity.of(if count == usize::MAX { 1 } else { count }));
-    }
-    Ok(rarities)
+fn rarity_of(rarity: Rarity, title: &NamedTitle, rarest_word: Option<usize>) -> f32 {
+    // Where words are no terms of the full-text index, the name's own count decides.
+    let as_word = rarest_word.filter(|_| title.has_terms).map(|count| count.max(1));
+    let as_name = Some(title.mentions).filter(|count| 0 < *count);
+    let counts = as_word.into_iter().chain(as_name);
+    rarity.of(counts.min().unwrap_or(1))
 }
 
 /// Keeps the strongest link to a chunk.

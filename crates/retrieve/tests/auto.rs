@@ -3,7 +3,7 @@
 
 mod common;
 
-use pikerag_retrieve::{Search, SearchParams, search};
+use pikerag_retrieve::{Finder, Known, Memory, Search, SearchParams, search};
 
 use common::{Embedding, Shelf};
 
@@ -47,5 +47,35 @@ async fn a_named_page_leads_to_the_pages_it_mentions() {
         let by_hops = |at: usize| hits[at].parts.get("hops").copied().unwrap_or_default();
         assert!(0.0 < by_hops(1), "{hits:?}");
         assert_eq!((by_hops(2), by_hops(3)), (0.0, 0.0), "{hits:?}");
+    }
+}
+
+/// What earlier questions found out, and what the same question looked up, changes no hit.
+#[tokio::test]
+async fn a_memory_changes_no_hit() {
+    let library = [
+        ("a.md", "# Ilse Brandt\n\nIlse Brandt worked for Mervo Pumps in Genoa. See Riveter."),
+        ("b.md", "# Riveter\n\nA Riveter joins plates of steel. Mervo Pumps hires many."),
+        ("c.md", "# Mervo Pumps\n\nMervo Pumps of Genoa belongs to Jon Hale."),
+        ("d.md", "# Jon Hale\n\nJon Hale met Ilse Brandt in Genoa."),
+    ];
+    let questions = [
+        "Who owns the firm of Ilse Brandt?",
+        "What does a Riveter of Mervo Pumps join?",
+        "Whom did Jon Hale meet in Genoa?",
+        "Who owns the firm of Ilse Brandt?",
+    ];
+    for embedding in [Embedding::None, Embedding::Hashes] {
+        let (shelf, known) = (Shelf::of(&library, embedding).await, Known::default());
+        for question in questions {
+            let memory = Memory::new(Some(known.of("base 1")));
+            let with_memory = Finder { memory: Some(&memory), ..shelf.finder() };
+            for k in [1, 4] {
+                let find =
+                    |finder| search(finder, Search::Auto, question, k, SearchParams::default());
+                let plain = find(shelf.finder()).await.unwrap();
+                assert_eq!(find(with_memory).await.unwrap(), plain, "{question}");
+            }
+        }
     }
 }

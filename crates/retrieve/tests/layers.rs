@@ -166,7 +166,7 @@ async fn atom_search_uses_statements_without_questions() {
     .await
     .unwrap();
     base.refresh().await.unwrap();
-    let finder = pikerag_retrieve::Finder { base: &base, embedder: None };
+    let finder = pikerag_retrieve::Finder { base: &base, embedder: None, memory: None };
     let hits =
         search(finder, Search::Atoms, "What does the crane lift?", 4, SearchParams::default());
     let found: Vec<_> = hits.await.unwrap().into_iter().map(|hit| hit.chunk).collect();

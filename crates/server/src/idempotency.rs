@@ -89,10 +89,13 @@ async fn form_once(
     }
 }
 
-/// The response to the repetition of a form whose response is kept.
+/// The response to the repetition of a form whose response is kept. Bytes behind the form, or behind its
+/// first error, are not read.
 async fn repeated(app: &App, name: &Name, mut hash: FormHash, body: Body) -> Response {
     let mut pieces = body.into_data_stream();
-    while let Some(piece) = pieces.next().await {
+    while hash.is_arriving()
+        && let Some(piece) = pieces.next().await
+    {
         match piece {
             Ok(bytes) => hash.take(&bytes),
             Err(error) if is_slow(&error) => return Problem::slow().into_response(),

@@ -28,9 +28,11 @@ pub(crate) struct Relation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// The type as SQL writes it; for a domain, the type under it.
+    /// The type as SQL writes it, without a length; for a domain, the type under it.
     pub(crate) type_name: String,
     pub(crate) is_array: bool,
+    /// The type with its length or precision.
+    pub(crate) full_type: String,
     pub(crate) comment: Option<String>,
     /// Whether the account may read it.
     pub(crate) is_readable: bool,
@@ -46,23 +48,27 @@ pub(crate) struct ForeignKey {
 }
 
 /// Partitions are read through their table. Tables in schemas that the account cannot use are not
-/// readable, whatever the rights on the table.
+/// readable, whatever the rights on the table. The functions of privileges see the present, not the
+/// snapshot: they give NULL for a table that was removed meanwhile.
 const RELATIONS: &str = "
     SELECT c.oid, n.nspname::text, c.relname::text, obj_description(c.oid, 'pg_class'),
         c.relkind IN ('r', 'p') AND NOT EXISTS (
             SELECT FROM pg_depend d
             WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'),
-        has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
+        coalesce(has_schema_privilege(n.oid, 'USAGE')
+            AND has_any_column_privilege(c.oid, 'SELECT'), false)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
         AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
     ORDER BY n.nspname::text COLLATE \"C\", c.relname::text COLLATE \"C\"";
 
+/// The modifier -1 gives types of any length: without it, `character` means that of length 1.
 const COLUMNS: &str = "
     SELECT a.attname::text,
-        format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, NULL),
+        format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END, -1),
         t.typcategory = 'A', col_description(a.attrelid, a.attnum),
-        has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+        coalesce(has_column_privilege(a.attrelid, a.attnum, 'SELECT'), false),
+        format_type(a.atttypid, a.atttypmod)
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
     WHERE a.attrelid = $1 AND 0 < a.attnum AND NOT a.attisdropped
     ORDER BY a.attnum";
@@ -121,6 +127,7 @@ pub(crate) async fn describe(
             is_array: row.try_get(2)?,
             comment: row.try_get(3)?,
             is_readable: row.try_get(4)?,
+            full_type: row.try_get(5)?,
         })
     };
     let columns: Result<Vec<Column>, Error> = columns.iter().map(column).collect();
@@ -140,6 +147,29 @@ pub(crate) async fn describe(
     let keys: Result<Vec<ForeignKey>, Error> = keys.iter().map(foreign_key).collect();
     relation.foreign_keys = keys.map_err(|error| unexpected(&error))?;
     Ok(())
+}
+
+/// Whether a table has the files that the snapshot knows. `TRUNCATE` and some changes of a table
+/// replace them, and an older snapshot then sees no rows. `pg_relation_filenode` sees the present.
+const HAS_SAME_FILES: &str = "
+    SELECT NOT EXISTS (
+        SELECT FROM pg_class c
+        WHERE (c.oid = $1::oid OR c.oid IN (SELECT relid FROM pg_partition_tree($1::oid::regclass)))
+            AND c.relfilenode <> 0
+            AND pg_relation_filenode(c.oid) IS DISTINCT FROM c.relfilenode)";
+
+/// Checks that a table which was just read was not emptied after the snapshot. Reading holds a lock,
+/// so it is not emptied later.
+///
+/// # Errors
+/// [`DatabaseFault::Vanished`], and those of the connection.
+pub(crate) async fn check_files(connected: &mut Connected, oid: u32) -> Result<(), DatabaseFault> {
+    let rows = connected.query(HAS_SAME_FILES, &[&oid]).await?;
+    let is_same = rows.iter().map(|row| row.try_get::<_, bool>(0));
+    match is_same.collect::<Result<Vec<bool>, Error>>().map_err(|error| unexpected(&error))?[..] {
+        [true] => Ok(()),
+        _ => Err(DatabaseFault::Vanished),
+    }
 }
 
 /// The catalogue gives a column of another type than PostgreSQL documents.
@@ -166,6 +196,7 @@ impl Relation {
             name: name.to_owned(),
             type_name: type_name.to_owned(),
             is_array: type_name.ends_with("[]"),
+            full_type: type_name.to_owned(),
             comment: None,
             is_readable: true,
         });

@@ -9,7 +9,7 @@ use pikerag_parse::Parsed;
 
 use crate::blocks::blocks;
 use crate::catalog::{ForeignKey, Relation};
-use crate::layout::{FORMAT, Layout, one_line};
+use crate::layout::{Layout, one_line};
 use crate::rows::Rows;
 use crate::url::Target;
 
@@ -53,7 +53,7 @@ pub(crate) fn document(
     let mut metadata = BTreeMap::from([
         ("database".to_owned(), target.identity.clone()),
         ("table".to_owned(), format!("{}.{}", relation.schema, relation.table)),
-        (FORMAT_FIELD.to_owned(), FORMAT.to_owned()),
+        (FORMAT_FIELD.to_owned(), layout.format()),
     ]);
     if 0 < layout.key {
         let names: Vec<&str> = header.iter().take(layout.key).map(String::as_str).collect();
@@ -80,7 +80,8 @@ pub(crate) fn digest_of_table(relation: &Relation, layout: &Layout) -> blake3::H
         layout.columns.iter().map(|column| (&column.name, &column.comment)).collect();
     let key = (layout.key, layout.changed, &layout.hidden);
     // The words of `Debug` are written nowhere; they only have to differ.
-    let facts = format!("{FORMAT} {comment:?} {foreign_keys:?} {columns:?} {key:?}");
+    let format = layout.format();
+    let facts = format!("{format} {comment:?} {foreign_keys:?} {columns:?} {key:?}");
     blake3::hash(facts.as_bytes())
 }
 
@@ -224,6 +225,7 @@ mod tests {
         }
         // Each block of rows has the header of its own.
         let shown = shown.replacen("id | name | dept\nid: 2", "id: 2", 1);
+        let shown = shown.replacen(&document.metadata[FORMAT_FIELD], "1", 1);
         insta::assert_snapshot!(shown, @r#"
         hr.staff (shop) | {"database": "postgres://h/shop", "format": "1", "key": "id", "table": "hr.staff"}
         hr.staff
@@ -267,5 +269,8 @@ mod tests {
         let mut commented = staff();
         commented.columns[1].comment = Some("the number".to_owned());
         assert_ne!(digest(&commented, &choice), before);
+        let mut retyped = staff();
+        retyped.columns[0].full_type = "character varying(9)".to_owned();
+        assert_ne!(digest(&retyped, &choice), before);
     }
 }

@@ -4,7 +4,7 @@ use crate::catalog::{Column, Relation};
 use crate::choice::Choice;
 
 /// The version of the conversion of values. A change reads all rows again.
-pub(crate) const FORMAT: &str = "1";
+const VERSION: &str = "1";
 
 /// The columns of a table as they are read, and the statements that read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +69,17 @@ impl Layout {
         self.columns.iter().map(|column| one_line(&column.name)).collect()
     }
 
+    /// Names the conversion of values: its version, and a digest of the columns' types. Values of
+    /// another type may have another text, so rows with another format are read again.
+    pub(crate) fn format(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for column in &self.columns {
+            hasher.update(column.full_type.as_bytes());
+            hasher.update(b"\n");
+        }
+        format!("{VERSION}-{}", hasher.finalize().to_hex().chars().take(16).collect::<String>())
+    }
+
     /// The columns that show whether a row has changed: its key, and the column that changes with
     /// it. `None` if rows must be compared as a whole.
     pub(crate) fn marks(&self) -> Option<Vec<&Column>> {
@@ -97,13 +108,24 @@ impl Layout {
 
     /// The statement that reads the rows with some keys. Each parameter lists the values of one
     /// column of the key.
+    ///
+    /// Values are compared only in a key that the database states, whose types have an equality, and
+    /// only if these types belong to PostgreSQL: the session does not see the operators of others.
+    /// Other keys are compared as texts, without an index.
     pub(crate) fn select_by_key(&self) -> String {
         let key: Vec<&Column> = self.columns.iter().take(self.key).collect();
-        let names: Vec<String> = key.iter().map(|column| quoted(&column.name)).collect();
+        let is_by_value = self.is_stated && key.iter().all(|it| !it.type_name.contains('.'));
+        let name = |column: &&Column| match is_by_value {
+            true => quoted(&column.name),
+            false => expression(column),
+        };
+        let names: Vec<String> = key.iter().map(name).collect();
         // A text becomes a value of its type on the server, as it came from there.
-        let lists =
-            (1..).zip(&key).map(|(n, column)| format!("${n}::text[]::{}[]", column.type_name));
-        let lists = lists.collect::<Vec<_>>().join(", ");
+        let list = |(n, column): (usize, &&Column)| match is_by_value {
+            true => format!("${n}::text[]::{}[]", column.type_name),
+            false => format!("${n}::text[]"),
+        };
+        let lists = (1..).zip(&key).map(list).collect::<Vec<_>>().join(", ");
         format!(
             "SELECT {} FROM {} WHERE ({}) IN (SELECT * FROM unnest({lists}))",
             self.list(),
@@ -215,6 +237,38 @@ mod tests {
         let by_key = layout.select_by_key();
         let (_, condition) = by_key.split_once(" WHERE ").unwrap();
         insta::assert_snapshot!(condition, @r#"("id", "name") IN (SELECT * FROM unnest($1::text[]::bigint[], $2::text[]::text[]))"#);
+    }
+
+    /// `json` has no equality, and that of an extension's type is not visible.
+    #[test]
+    fn keys_without_a_visible_equality_are_compared_as_texts() {
+        let of_settings = layout(&[], &["name", "id"], Some("updated"));
+        let relation = Relation::sample("a", "b").with_column("path", "public.ltree");
+        let relation = Relation { primary_key: vec!["path".to_owned()], ..relation };
+        let of_extension = Layout::of(&relation, &Choice::default());
+        for (layout, expected) in [
+            (
+                of_settings,
+                r#"("name"::text, "id"::text) IN (SELECT * FROM unnest($1::text[], $2::text[]))"#,
+            ),
+            (of_extension, r#"("path"::text) IN (SELECT * FROM unnest($1::text[]))"#),
+        ] {
+            let by_key = layout.select_by_key();
+            assert_eq!(by_key.split_once(" WHERE ").unwrap().1, expected);
+        }
+    }
+
+    #[test]
+    fn another_type_is_another_format() {
+        let of = |type_name: &str, full_type: &str| {
+            let mut relation = Relation::sample("a", "b").with_column("price", type_name);
+            relation.columns[0].full_type = full_type.to_owned();
+            Layout::of(&relation, &Choice::default()).format()
+        };
+        let before = of("numeric", "numeric(10,1)");
+        assert_eq!(of("numeric", "numeric(10,1)"), before);
+        assert_ne!(of("numeric", "numeric(10,2)"), before);
+        assert_ne!(of("text", "text"), before);
     }
 
     #[test]

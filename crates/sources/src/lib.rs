@@ -13,6 +13,7 @@ mod choice;
 mod connect;
 mod document;
 mod layout;
+mod limits;
 mod reader;
 mod rows;
 mod snapshot;
@@ -20,6 +21,7 @@ mod stored;
 mod url;
 
 pub use self::choice::{BadPattern, Choice, TablePattern};
+pub use self::limits::ReadLimits;
 pub use self::reader::DatabaseReader;
-pub use self::snapshot::{ReadLimits, Snapshot};
+pub use self::snapshot::Snapshot;
 pub use self::url::DatabaseUrl;

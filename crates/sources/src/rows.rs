@@ -6,7 +6,7 @@ use pikerag_indexing::DatabaseFault;
 
 use crate::connect::Connected;
 use crate::layout::{Cells, Layout, cells};
-use crate::snapshot::ReadLimits;
+use crate::limits::ReadLimits;
 
 /// The number of rows that one statement reads by their keys.
 const BY_KEY: usize = 10_000;
@@ -108,6 +108,8 @@ async fn changed(
     let mut kept: Vec<Cells> = Vec::new();
     // The keys of rows to read, as the server wrote them.
     let mut keys: Vec<Vec<String>> = Vec::new();
+    // The same keys, as the cells of a row.
+    let mut wanted: HashSet<Cells> = HashSet::new();
     // A key that the settings name may be empty; such a row cannot be found by its key.
     let mut has_empty_key = false;
     let select = layout.select_marks(&marks, budget.asked());
@@ -116,7 +118,8 @@ async fn changed(
         let key: Vec<String> =
             texts.iter().take(layout.key).map(|text| text.clone().unwrap_or_default()).collect();
         let row = cells(marks.iter().copied(), texts);
-        let stored = stored.remove(row.get(..layout.key).unwrap_or_default());
+        let own = row.get(..layout.key).unwrap_or_default();
+        let stored = stored.remove(own);
         match stored.filter(|stored| layout.marks_of(stored).as_ref() == Some(&row)) {
             Some(stored) => {
                 budget.take(&stored)?;
@@ -125,6 +128,7 @@ async fn changed(
             None => {
                 budget.take_row()?;
                 keys.push(key);
+                wanted.insert(own.to_vec());
             }
         }
         Ok(())
@@ -133,7 +137,7 @@ async fn changed(
     if has_empty_key || kept.len() < keys.len() {
         return whole(connected, layout, limits).await;
     }
-    let expected = kept.len() + keys.len();
+    let already = kept.len();
     let mut rows = Rows { rows: kept, binary: vec![0; layout.binary.len()] };
     let statement = layout.select_by_key();
     // These rows were counted already.
@@ -146,11 +150,16 @@ async fn changed(
         let take = |texts| rows.take(layout, texts, &mut budget);
         connected.each(&statement, &lists, take).await?;
     }
-    // A type whose text is not read back as the same value.
-    if rows.rows.len() != expected {
-        return whole(connected, layout, limits).await;
+    // The text of some types is not read back as the same value.
+    match have_keys(rows.rows.get(already..).unwrap_or_default(), layout.key, wanted) {
+        true => Ok(rows),
+        false => whole(connected, layout, limits).await,
     }
-    Ok(rows)
+}
+
+/// Whether these rows have these keys, each key one row.
+fn have_keys(rows: &[Cells], key: usize, mut wanted: HashSet<Cells>) -> bool {
+    rows.iter().all(|row| wanted.remove(row.get(..key).unwrap_or_default())) && wanted.is_empty()
 }
 
 impl Rows {
@@ -296,12 +305,24 @@ mod tests {
 
     #[test]
     fn a_key_that_repeats_is_refused() {
-        let layout = layout(None);
+        let mut layout = layout(None);
         assert!(check_keys(&layout, &rows(&[["1", "a", ""], ["2", "a", ""]])).is_ok());
         let repeated = check_keys(&layout, &rows(&[["1", "a", ""], ["1", "b", ""]]));
         assert_eq!(repeated, Err(DatabaseFault::RepeatedKey { columns: "id".to_owned() }));
-        let keyless = Layout { key: 0, ..layout };
-        assert!(check_keys(&keyless, &rows(&[["1", "a", ""], ["1", "a", ""]])).is_ok());
+        layout.key = 0;
+        assert!(check_keys(&layout, &rows(&[["1", "a", ""], ["1", "a", ""]])).is_ok());
+    }
+
+    /// As many rows as keys are not enough: `ab` read as `character(1)` finds the row of `a`.
+    #[test]
+    fn rows_found_by_key_have_the_keys_that_were_asked_for() {
+        let wanted = || ["ab", "b"].map(|key| vec![key.to_owned()]).into_iter().collect();
+        let have = |all: &[[&str; 3]]| have_keys(&rows(all), 1, wanted());
+        let (ab, b) = (["ab", "1", ""], ["b", "2", ""]);
+        assert!(have(&[b, ab]));
+        for others in [&[["a", "1", ""], b][..], &[b, b], &[b], &[ab, b, b], &[]] {
+            assert!(!have(others), "{others:?}");
+        }
     }
 
     #[test]

@@ -1,34 +1,17 @@
 //! Opens one state of a database with a read-only session, and reads its chosen tables.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use pikerag_indexing::{DatabaseFault, ReadFile};
 
-use crate::catalog::{Relation, describe, relations};
+use crate::catalog::{Relation, check_files, describe, relations};
 use crate::choice::Choice;
 use crate::connect::Connected;
 use crate::document::{digest_of_table, document};
 use crate::layout::{Cells, Layout};
+use crate::limits::ReadLimits;
 use crate::rows::{digest, digest_of_rows, read};
 use crate::url::{DatabaseUrl, Target};
-
-/// Limits on the demands of a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadLimits {
-    /// The most rows of a table; a table with more is not read.
-    pub rows: u64,
-    /// The most MiB of text of a table; a table with more is not read.
-    pub mib: u64,
-    /// The longest time of one statement.
-    pub statement: Duration,
-}
-
-impl Default for ReadLimits {
-    fn default() -> Self {
-        Self { rows: 1_000_000, mib: 256, statement: Duration::from_mins(5) }
-    }
-}
 
 /// One state of a database: what is changed meanwhile is read by the next snapshot. Dropping it ends
 /// the session.
@@ -63,7 +46,7 @@ impl Snapshot {
         limits: ReadLimits,
     ) -> Result<Self, DatabaseFault> {
         let target = url.target()?;
-        let mut connected = Connected::to(&target).await?;
+        let mut connected = Connected::to(&target, limits.statement).await?;
         connected.execute("SET default_transaction_read_only = on").await?;
         connected.execute(&beginning(limits)).await?;
         let all = relations(&mut connected).await?;
@@ -128,7 +111,7 @@ impl Snapshot {
         let chosen = tables.get(name).ok_or(DatabaseFault::Vanished)?;
         connected.execute(SAVE).await?;
         let rows = digest(connected, &chosen.layout, *limits).await;
-        let rows = ended(connected, rows).await?;
+        let rows = ended(connected, chosen.relation.oid, rows).await?;
         Ok(whole(digest_of_table(&chosen.relation, &chosen.layout), rows))
     }
 
@@ -142,7 +125,7 @@ impl Snapshot {
         let Chosen { relation, layout } = tables.get(name).ok_or(DatabaseFault::Vanished)?;
         connected.execute(SAVE).await?;
         let rows = read(connected, layout, stored, *limits).await;
-        let rows = ended(connected, rows).await?;
+        let rows = ended(connected, relation.oid, rows).await?;
         let digest = digest_of_rows(layout, &rows.rows);
         let hash = whole(digest_of_table(relation, layout), digest);
         Ok(ReadFile { hash, parsed: document(target, relation, layout, rows) })
@@ -154,11 +137,17 @@ const SAVE: &str = "SAVEPOINT one_table";
 const FREE: &str = "RELEASE SAVEPOINT one_table";
 const RESTORE: &str = "ROLLBACK TO SAVEPOINT one_table";
 
+/// Ends the reading of one table.
 async fn ended<T>(
     connected: &mut Connected,
+    oid: u32,
     result: Result<T, DatabaseFault>,
 ) -> Result<T, DatabaseFault> {
-    match result {
+    let checked = match result {
+        Ok(found) => check_files(connected, oid).await.map(|()| found),
+        fault => fault,
+    };
+    match checked {
         Ok(found) => connected.execute(FREE).await.map(|()| found),
         Err(fault) => {
             // If the connection has ended, the first fault says why.
@@ -196,7 +185,42 @@ fn whole(table: blake3::Hash, rows: blake3::Hash) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use pikerag_test_support::absent;
+    use tokio_postgres::NoTls;
+
     use super::*;
+
+    /// A job that loads a whole table empties it first.
+    #[tokio::test]
+    async fn a_table_that_was_emptied_meanwhile_is_not_read_as_empty() {
+        let Ok(url) = std::env::var("PIKERAG_TEST_POSTGRES") else {
+            absent("a PostgreSQL server", "is not named by PIKERAG_TEST_POSTGRES");
+            return;
+        };
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(async { drop(connection.await) });
+        let table = format!("public.pikerag_emptied_{}", std::process::id());
+        let run = async |statements: &str| {
+            client.batch_execute(&statements.replace("$T", &table)).await.unwrap();
+        };
+        run("CREATE TABLE $T (id int); INSERT INTO $T VALUES (1)").await;
+        let choices = [Choice { tables: vec![table.parse().unwrap()], ..Choice::default() }];
+        let url = DatabaseUrl::of(&url).unwrap();
+        let opened = Snapshot::open(&url, &choices, ReadLimits::default()).await;
+        let mut snapshot = opened.ok().unwrap();
+        let name = snapshot.names()[0].clone();
+        assert!(snapshot.hash(&name).await.is_ok());
+        drop(snapshot);
+        let opened = Snapshot::open(&url, &choices, ReadLimits::default()).await;
+        let mut snapshot = opened.ok().unwrap();
+        run("TRUNCATE $T; INSERT INTO $T VALUES (2)").await;
+        let read = snapshot.hash(&name).await;
+        drop(snapshot);
+        run("DROP TABLE $T").await;
+        assert_eq!(read, Err(DatabaseFault::Vanished));
+    }
 
     #[test]
     fn a_transaction_reads_one_state_and_writes_nothing() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pikerag_knowledge::{KnowledgeWriter, SourceId, StoreError, Which, document_uri};
 
 use crate::document::FORMAT_FIELD;
-use crate::layout::{Cells, FORMAT, Layout};
+use crate::layout::{Cells, Layout};
 
 /// The rows of the table's document in the base, by key. Empty if there are none, if they were
 /// converted or laid out otherwise, or if two of them have the same key.
@@ -17,7 +17,7 @@ pub(crate) async fn stored_rows(
     let source = SourceId::of(&document_uri(name, ""));
     let found = base.sources(Which::Of(&[source])).await?.pop();
     let format = found.as_ref().and_then(|source| source.metadata.get(FORMAT_FIELD));
-    if format.map(String::as_str) != Some(FORMAT) {
+    if format != Some(&layout.format()) {
         return Ok(HashMap::new());
     }
     let header = layout.header();

@@ -32,8 +32,12 @@ impl DatabaseUrl {
     /// The address that a text gives; `None` if it is no address of a database, but a path.
     pub fn of(text: &str) -> Option<Self> {
         let text = text.trim();
-        let is_one = text.starts_with(RELATION) || text.starts_with(LONG);
-        is_one.then(|| Self(text.to_owned()))
+        let after = |scheme: &str| {
+            let is_it = text.get(..scheme.len())?.eq_ignore_ascii_case(scheme);
+            is_it.then(|| text.get(scheme.len()..)).flatten()
+        };
+        let rest = after(RELATION).or_else(|| after(LONG))?;
+        Some(Self(format!("{RELATION}{rest}")))
     }
 
     /// Whether the address holds a password.
@@ -53,6 +57,10 @@ impl DatabaseUrl {
     /// The parts of the address.
     pub(crate) fn target(&self) -> Result<Target, DatabaseFault> {
         let (head, query) = self.0.split_once('?').unwrap_or((&self.0, ""));
+        // The rest of a password with a plain `@` would become a part of the host, which is shown.
+        if 1 < self.0.matches('@').count() {
+            return Err(bad(FORM));
+        }
         let (mut kept, mut roots) = (Vec::new(), None);
         for part in query.split('&').filter(|part| !part.is_empty()) {
             match part.split_once('=') {
@@ -71,7 +79,15 @@ impl DatabaseUrl {
         // The cause is left out, because it may contain a part of the address.
         let mut config: Config = url.parse().map_err(|_| bad(FORM))?;
         if config.get_hosts().is_empty() {
-            config.host("localhost");
+            // Databases at different addresses have different names.
+            let addresses: Vec<String> =
+                config.get_hostaddrs().iter().map(ToString::to_string).collect();
+            for address in &addresses {
+                config.host(address);
+            }
+            if addresses.is_empty() {
+                config.host("localhost");
+            }
         }
         if config.get_application_name().is_none() {
             config.application_name("pikerag");
@@ -131,7 +147,8 @@ fn server(config: &Config) -> String {
 
 /// A host without characters that would end its part of a name.
 fn escaped_host(host: &str) -> String {
-    host.to_lowercase().replace(['/', '?', '#', '%'], "_")
+    let ends = |c: char| "/?#%@".contains(c) || c.is_whitespace() || c.is_control();
+    host.to_lowercase().replace(ends, "_")
 }
 
 /// A name of a database, schema or table without characters that separate the parts of a name.
@@ -191,6 +208,7 @@ mod tests {
             "postgres://db.example/shop",
             "postgresql://reader:s%40cret@DB.example:5432/shop?sslmode=verify-full",
             "postgres://reader@db.example/shop?connect_timeout=3",
+            "Postgres://reader@db.example/shop",
         ] {
             assert_eq!(identity(text), same, "{text}");
         }
@@ -198,6 +216,10 @@ mod tests {
         assert_eq!(identity("postgres://reader@h"), "postgres://h/reader");
         assert_eq!(identity("postgres:///shop?host=/run/postgresql"), "postgres://localhost/shop");
         assert_eq!(identity("postgres://[::1]/店"), "postgres://[::1]/店");
+        assert_eq!(identity("postgres:///shop?hostaddr=10.0.0.7"), "postgres://10.0.0.7/shop");
+        let named = identity("postgres://h/shop?hostaddr=10.0.0.7");
+        assert_eq!(named, "postgres://h/shop");
+        assert_eq!(identity("postgres://a%0Ab%40c/shop"), "postgres://a_b_c/shop");
         assert!(DatabaseUrl::of("handbook/postgres.md").is_none());
     }
 
@@ -207,6 +229,14 @@ mod tests {
             "postgres://reader:canary@h/shop",
             "postgres://reader:canary@h/shop?canary=canary",
             "postgres://reader:canary@h:canary/shop",
+            // Passwords whose special characters are not encoded.
+            "postgres://reader:x@canary@h/shop",
+            "postgres://reader:x@y/canary@h/shop",
+            "postgres://reader:12?canary@h/shop",
+            "postgres://reader:x@y?canary@h/shop",
+            "postgres://reader:x?y@canary@h/shop",
+            "postgres://reader:x?y@z/canary@h/shop",
+            "POSTGRES://reader:canary@h/shop",
         ] {
             let url = DatabaseUrl::of(text).unwrap();
             let shown = format!("{url:?} {:?} {}", url.identity(), identity(text));

@@ -16,6 +16,6 @@ pub use keys::KeysDatabase;
 pub use sqlite::{
     Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health,
     KeptBase, LAYOUT, Line, Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits,
-    hold_at_most, shared,
+    hold_at_most, on_one_thread, shared,
 };
 pub use tables::Tables;

@@ -74,7 +74,7 @@ pub use layouts::LAYOUT;
 pub use limits::{PageCaches, StoreLimits};
 pub use originals::Originals;
 pub use root::FileCounts;
-pub use threads::hold_at_most;
+pub use threads::{hold_at_most, on_one_thread};
 
 /// What another store needs to give the same results.
 pub mod shared {
@@ -85,6 +85,7 @@ pub mod shared {
     pub use super::follow::searchable;
     pub use super::forget::asks;
     pub use super::graph::{Votes, each_once};
+    pub use super::inner::next_opening;
     pub use super::ledger::later;
     pub use super::mirror::{
         Catalogue, CatalogueChunk, CataloguePart, CatalogueTable, MirroredRow, TableMirror,

@@ -1923,6 +1923,8 @@ export interface components {
             messages: components["schemas"]["ChatMessage"][];
             /** @description `pikerag` or `pikerag/METHOD`, followed by `@BASE` for another base. */
             model: string;
+            /** @description At most four sequences: the shown answer ends before the first of them. An object is not cut. */
+            stop?: components["schemas"]["TextInput"] | null;
             /** @description Whether the answer comes as a stream. */
             stream?: boolean | null;
             /** @description `include_usage`: the last chunk of a stream reports the tokens. */
@@ -2209,6 +2211,8 @@ export interface components {
             chunk: components["schemas"]["ChunkId"];
             /** @description The names of the columns, if the quote is a row of a table that does not name them itself. */
             columns?: string[];
+            /** @description Whether people corrected words of the chunk after it was read from its file. */
+            corrected?: boolean;
             /** @description The number shown with the answer, from 1. */
             number: number;
             /**
@@ -3102,6 +3106,13 @@ export interface components {
             answer: string;
             /** @enum {string} */
             event: "answered";
+        } | {
+            /** @enum {string} */
+            event: "filled";
+            /** @description Whether the answer gives the values. */
+            is_filled: boolean;
+            /** @description The name of the schema; empty if it has none. */
+            schema: string;
         } | {
             /** @enum {string} */
             event: "noted";
@@ -4168,6 +4179,9 @@ export interface components {
             notice: "no-model";
         } | {
             /** @enum {string} */
+            notice: "password-typed";
+        } | {
+            /** @enum {string} */
             notice: "unanswerable";
             path: string;
             questions: number;
@@ -5182,6 +5196,13 @@ export interface components {
             /** @description Its version number, such as `2.1`, if the older one has another or none. */
             version?: string;
         };
+        /** @description A document, and the newest edition that replaces it. */
+        ReplacedDocument: {
+            /** @description The newest edition. */
+            by: components["schemas"]["ReplacedBy"];
+            /** @description The file of the older edition. */
+            uri: string;
+        };
         /** @description The texts in the order of their relevance, in the format that the request asks for. */
         RerankAnswer: components["schemas"]["RerankReply"] | components["schemas"]["RerankScore"][];
         /**
@@ -5271,7 +5292,7 @@ export interface components {
             /** @description The text. */
             text: string;
         };
-        /** @description A word of a question that no passage has, and a similar word of the documents. */
+        /** @description A word of a question that no passage has, and the documents' word for it. */
         Respelling: {
             /** @description The documents' word. */
             to: string;
@@ -6213,6 +6234,11 @@ export interface components {
             omitted_in_base: components["schemas"]["OmittedFiles"][];
             /** @description The original bytes that are stored. */
             originals: components["schemas"]["Originals"];
+            /**
+             * @description Documents that a newer version in the base replaces, by file; compared as for answers. At most 200 documents are
+             *     read, and none of a base with more than 10,000 files.
+             */
+            replaced: components["schemas"]["ReplacedDocument"][];
             /** @description The folder that names of files are relative to. */
             root: string;
             /** @description Names of files with the same bytes, each list in order. */
@@ -6252,6 +6278,11 @@ export interface components {
         Table: {
             /** @description Column names; empty where the table states none. */
             header: string[];
+            /**
+             * @description The number of leading columns that identify a row; 0 unless the source states a key, as a
+             *     database does.
+             */
+            key?: number;
             /**
              * @description The span of each line of the table in the document's text, header first: a chunk may end
              *     between two of them, never inside one.
@@ -6781,7 +6812,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6914,7 +6945,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -6976,7 +7007,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7038,7 +7069,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7100,7 +7131,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7211,7 +7242,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7322,7 +7353,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7443,7 +7474,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7505,7 +7536,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7608,7 +7639,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7670,7 +7701,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7772,7 +7803,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7834,7 +7865,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7896,7 +7927,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -7998,7 +8029,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8081,7 +8112,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8174,7 +8205,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8288,7 +8319,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8503,7 +8534,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8587,7 +8618,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8702,7 +8733,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8800,7 +8831,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8883,7 +8914,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -8988,7 +9019,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9071,7 +9102,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9154,7 +9185,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9265,7 +9296,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9349,7 +9380,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9432,7 +9463,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9572,7 +9603,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9675,7 +9706,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9820,7 +9851,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9906,7 +9937,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -9996,7 +10027,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10082,7 +10113,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10194,7 +10225,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10277,7 +10308,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10362,7 +10393,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10455,7 +10486,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10554,7 +10585,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10637,7 +10668,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10725,7 +10756,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10813,7 +10844,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10897,7 +10928,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -10982,7 +11013,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11107,7 +11138,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11192,7 +11223,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11341,7 +11372,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11424,7 +11455,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11522,7 +11553,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11605,7 +11636,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11688,7 +11719,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11772,7 +11803,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11887,7 +11918,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -11972,7 +12003,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12069,7 +12100,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12153,7 +12184,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12258,7 +12289,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12341,7 +12372,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12424,7 +12455,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12527,7 +12558,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12613,7 +12644,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12696,7 +12727,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12780,7 +12811,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12884,7 +12915,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -12966,7 +12997,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13070,7 +13101,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13184,7 +13215,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13275,7 +13306,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13337,7 +13368,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13399,7 +13430,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13482,7 +13513,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13544,7 +13575,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13662,7 +13693,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13742,7 +13773,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13846,7 +13877,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13908,7 +13939,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -13970,7 +14001,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14081,7 +14112,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14153,7 +14184,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14264,7 +14295,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14333,7 +14364,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14435,7 +14466,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14547,7 +14578,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14631,7 +14662,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14662,7 +14693,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14793,7 +14824,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -14905,7 +14936,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15082,7 +15113,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15201,7 +15232,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15263,7 +15294,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15345,7 +15376,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15465,7 +15496,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15595,7 +15626,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15668,7 +15699,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15741,7 +15772,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15814,7 +15845,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -15887,7 +15918,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };
@@ -16007,7 +16038,7 @@ export interface operations {
             /** @description The server is busy or stopping. */
             503: {
                 headers: {
-                    /** @description Seconds to wait before the next attempt. */
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
                     "Retry-After"?: number;
                     [name: string]: unknown;
                 };

@@ -185,6 +185,38 @@ fn changes_are_followed_and_deleted_rows_go() {
     }
 }
 
+/// Keys of types with a length, without an equality, and of whom one is the beginning of another.
+#[test]
+fn changed_rows_are_found_whatever_the_type_of_their_key() {
+    for (columns, key) in [
+        ("code char(3) PRIMARY KEY", ""),
+        ("code bit varying PRIMARY KEY", ""),
+        ("code bit(3) PRIMARY KEY", ""),
+        ("code json", "key = [\"code\"]\n"),
+    ] {
+        let Some(database) = Database::begin() else { return };
+        let insert = |values: &str| {
+            database.run(&format!("INSERT INTO $S.codes VALUES {values}"));
+        };
+        database.run(&format!("CREATE TABLE $S.codes ({columns}, n int, at timestamp)"));
+        database.run("GRANT SELECT ON ALL TABLES IN SCHEMA $S TO $S");
+        match columns.contains("bit") {
+            true => insert("('100', 1, '2026-01-01'), ('010', 2, '2026-01-01')"),
+            false => insert("('1', 1, '2026-01-01'), ('2', 2, '2026-01-01')"),
+        }
+        let place = database.place(&format!("tables = [\"$S.*\"]\nchanged = \"at\"\n{key}"));
+        place.run_to(0, &["index", &database.identity]);
+        match columns.contains("bit") {
+            true => insert("('101', 5, '2026-01-02')"),
+            false => insert("('12', 5, '2026-01-02')"),
+        }
+        place.run_to(0, &["index", &database.identity]);
+        let sql = format!("SELECT count(*), sum(n) FROM {}_codes", database.schema);
+        let shown = place.run_to(0, &["--json", "sql", &sql]).json();
+        assert_eq!(shown["rows"][0].to_string(), "[3,8]", "{columns}: {shown}");
+    }
+}
+
 #[test]
 fn tables_that_vanish_are_named_and_pruned() {
     let Some(database) = Database::begin() else { return };

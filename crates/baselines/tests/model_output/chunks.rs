@@ -266,7 +266,7 @@ async fn figures_are_described_and_their_descriptions_atomized() {
         found.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>(),
         ["[Figure of cranes]"]
     );
-    let finder = Finder { base: shelf.base.as_ref(), embedder: None };
+    let finder = Finder { base: shelf.base.as_ref(), embedder: None, memory: None };
     for search in [Search::Layers, Search::Hops] {
         let hits =
             find(finder, search, "figure of Sales", 9, SearchParams::default()).await.unwrap();

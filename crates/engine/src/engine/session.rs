@@ -237,7 +237,7 @@ impl Session {
             engine: Some(Arc::new(pikerag_store::Tables)),
             catalogs: Arc::clone(&self.shared().process.catalogs),
         };
-        Ok((Ports { base: seen, embedder, models, tables, feedback_before: None }, notices))
+        Ok((Ports { tables, ..Ports::new(seen, embedder, models) }, notices))
     }
 
     /// The tools that indexing needs.

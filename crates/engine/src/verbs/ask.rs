@@ -7,12 +7,13 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
-    Answer, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState, Spent,
-    TaskClass,
+    Answer, Embedder, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState,
+    Spent, TaskClass,
 };
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, VerifiedUse, pike};
-use pikerag_models::OpenCalls;
+use pikerag_models::{OpenCalls, QueryMemo};
+use pikerag_store::on_one_thread;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -163,7 +164,11 @@ fn with_trace(answer: &Answer, events: &[RunEvent], run: &RunRecord) -> Value {
 /// # }
 /// ```
 pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse> {
-    let session = &session.observed_by(request.open_calls.as_ref());
+    let (session, request) = (session.observed_by(request.open_calls.as_ref()), request.clone());
+    on_one_thread(async move { Box::pin(asked(&session, &request)).await }).await?
+}
+
+async fn asked(session: &Session, request: &AskRequest) -> Result<AskResponse> {
     let rewritten = match request.earlier.is_empty() {
         true => None,
         false => Some(Box::pin(standalone(session, request.clone())).await?),
@@ -180,7 +185,12 @@ pub async fn ask(session: &Session, request: &AskRequest) -> Result<AskResponse>
     }
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
-    let (ports, notices) = session.ports(&base, seen).await?;
+    let memory = session.memory(&base, seen.as_ref(), &request.filter).await?;
+    let (mut ports, notices) = session.ports(&base, seen).await?;
+    ports.memory = Some(memory);
+    // Parts of the run look the question up several times.
+    ports.embedder =
+        ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
     let reads_at_most = session.reads_at_most();
     let method = match method {
         Method::Pike(params) => {

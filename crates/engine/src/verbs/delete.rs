@@ -155,10 +155,13 @@ pub async fn delete(session: &Session, request: &DeleteRequest) -> Result<Delete
     };
     let deleted = &response.deleted;
     if request.forget {
-        let (forgotten, overwriting) = match deleted.is_empty() {
-            true => (Remains::default(), base.finish_forgetting().await?),
-            false => base.forget_files(deleted, now()).await?,
+        let overwritten = match deleted.is_empty() {
+            true => base.finish_forgetting().await.map(|done| (Remains::default(), done)),
+            false => base.forget_files(deleted, now()).await,
         };
+        // Titles and words of the text are in memory, also if overwriting failed.
+        session.forget_known();
+        let (forgotten, overwriting) = overwritten?;
         response.finished = deleted.is_empty() && overwriting == Overwriting::Done;
         response.overwrites_later = overwriting == Overwriting::StillRead;
         response.forgotten = Some(forgotten);

@@ -88,7 +88,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     let mut found = files::find(&request.paths, &names, &choice);
     let opening = async { Ok(Databases::open(session, &request.databases).await) };
     let databases = session.unless_cancelled(opening).await?;
-    found.files.extend_from_slice(&databases.tables);
+    found.files = databases.before(found.files);
     found.left_out.extend_from_slice(&databases.left_out);
     let mut notices = session.settings().notices.clone();
     notices.extend_from_slice(&databases.notices);

@@ -149,7 +149,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     let mut found = files::find(&request.paths, &names, &choice);
     let on_record = omitted_on_record(names.records(), &found.omitted);
     let gone_tables = databases.gone(names.records());
-    found.files.extend_from_slice(&databases.tables);
+    found.files = databases.before(found.files);
     found.left_out.extend_from_slice(&databases.left_out);
     if !found.omitted.is_empty() {
         info!(count = found.omitted.len(), "files and folders that are no documents are not taken");

@@ -7,6 +7,7 @@ use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger, Sour
 use pikerag_methods::Ports;
 use pikerag_models::QueryMemo;
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, atoms, similarities};
+use pikerag_store::on_one_thread;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -115,6 +116,11 @@ pub struct SearchHit {
 /// # }
 /// ```
 pub async fn search(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
+    let (session, request) = (session.clone(), request.clone());
+    on_one_thread(async move { searched(&session, &request).await }).await?
+}
+
+async fn searched(session: &Session, request: &SearchRequest) -> Result<SearchResponse> {
     if !has_word(&request.query) {
         return Err(EngineError::NoWords(NoWords::Query));
     }
@@ -129,7 +135,9 @@ pub async fn search(session: &Session, request: &SearchRequest) -> Result<Search
         Recorded::First => base.arc(),
         Recorded::Soon => Arc::new(SearchLedger(base.clone())),
     };
+    let memory = session.memory(&base, seen.as_ref(), &request.filter).await?;
     let (mut ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
+    ports.memory = Some(memory);
     // The search and the similarity of its hits need the same vector.
     ports.embedder =
         ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });

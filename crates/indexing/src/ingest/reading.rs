@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures::stream::{self, StreamExt};
 use pikerag_extract::{EnhanceParams, document_graph, enhanced_graph};
+use pikerag_knowledge::uri::is_relation;
 use pikerag_knowledge::{
     ChatModel, Document, DocumentGraph, FileRecord, Problem, Role, StoreError, Which, error_chain,
 };
@@ -58,8 +59,15 @@ pub(super) async fn read_all(
     });
     let begun = if cutter.is_some() { plan.params.in_flight.max(1) } else { BEGUN };
     let mut reading = std::pin::pin!(reading.buffered(begun));
+    let mut tables = files.iter().filter(|path| is_relation(path)).count();
     while let Some((path, read)) = reading.next().await {
         let read = read?;
+        if is_relation(&path) {
+            tables = tables.saturating_sub(1);
+            if tables == 0 {
+                tools.reader.finish().await;
+            }
+        }
         report.problems.extend(read.problems.into_iter().map(|problem| (path.clone(), problem)));
         report.undecided += read.undecided;
         if let Some(error) = &read.stopped_by {

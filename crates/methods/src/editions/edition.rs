@@ -104,7 +104,7 @@ impl Edition {
         let signs = opening_and_closing(&text);
         let (file_kind, title_kind) =
             (kind_of(&without_marks(file)), kind_of(&without_marks(stored.title)));
-        let kind = match file_kind == Some(Kind::Record) || is_mail(stored.path) {
+        let kind = match file_kind == Some(Kind::Record) || replaces_none(stored.path) {
             true => Some(Kind::Record),
             false => title_kind.or(file_kind),
         };
@@ -190,8 +190,12 @@ fn without_ending(path: &str) -> &str {
     }
 }
 
-/// Whether a file is an e-mail: mails on one subject follow each other and replace nothing.
-fn is_mail(path: &str) -> bool {
+/// Whether a document replaces no other by its nature. Mails on one subject follow each other; tables
+/// of a database, such as those of two years, hold different rows.
+pub(super) fn replaces_none(path: &str) -> bool {
+    if is_relation(path) {
+        return true;
+    }
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_lowercase());
     ending.is_some_and(|ending| matches!(ending.as_str(), "eml" | "msg"))
 }

@@ -126,6 +126,10 @@ fn documents_beside_each_other_are_no_editions() {
             ("report on the travel policy 2023.md", "Report on the travel policy", ""),
         ),
         (("sales-2022.csv", "Sales", ""), ("sales-2023.csv", "Sales", "")),
+        (
+            ("postgres://h/shop/public.fee_rules_2022", "fee_rules_2022 (shop)", ""),
+            ("postgres://h/shop/public.fee_rules_2024", "fee_rules_2024 (shop)", ""),
+        ),
         (("sales-2022-v1.csv", "Sales", ""), ("sales-2023-v2.csv", "Sales", "")),
         (("manual-pump-a-v1.md", "Manual", ""), ("manual-pump-b-v2.md", "Manual", "")),
         // Manuals of two products.
@@ -213,6 +217,7 @@ fn only_rules_and_marked_documents_are_sought() {
         ("fees-2022.md", "Fees", true),
         ("价目表.csv", "价目表", true),
         ("report-2022.md", "Annual report", false),
+        ("postgres://h/shop/public.fee_rules_2022", "fee_rules_2022 (shop)", false),
         ("crane.md", "KX-40 crane", false),
     ] {
         assert_eq!(document(uri, title).may_have_editions(), is_sought, "{uri}");

@@ -46,24 +46,28 @@ const SHORT: usize = 3;
 /// All units of a context's chunks, in their order.
 pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
     let mut found = Vec::new();
+    let around: Vec<Rc<HashSet<String>>> =
+        chunks.iter().map(|chunk| Rc::new(terms(&chunk.text).into_iter().collect())).collect();
     let mut documents: HashMap<SourceId, HashSet<String>> = HashMap::new();
-    for chunk in chunks {
-        documents.entry(chunk.source).or_default().extend(terms(&chunk.text));
+    for (chunk, around) in chunks.iter().zip(&around) {
+        documents.entry(chunk.source).or_default().extend(around.iter().cloned());
     }
     let documents: HashMap<SourceId, Rc<HashSet<String>>> =
         documents.into_iter().map(|(source, terms)| (source, Rc::new(terms))).collect();
-    for (place, chunk) in chunks.iter().enumerate() {
+    for (place, (chunk, around)) in chunks.iter().zip(around).enumerate() {
         let above = Rc::new(above(chunk));
-        let around: Rc<HashSet<String>> = Rc::new(terms(&chunk.text).into_iter().collect());
         let document = documents.get(&chunk.source).cloned().unwrap_or_default();
         let mut add = |span: Range<usize>,
-                       own: Range<usize>,
+                       own: Part,
                        before: HashSet<String>,
                        following: Vec<Range<usize>>| {
-            let Some(text) = chunk.text.get(own) else { return };
+            let Some(text) = chunk.text.get(own.place) else { return };
             if text.chars().any(char::is_alphanumeric) {
                 let terms = SentenceTerms {
-                    own: terms(&without_addresses(text)).into_iter().collect(),
+                    own: match without_addresses(text) {
+                        Cow::Borrowed(_) => own.terms,
+                        Cow::Owned(text) => terms(&text).into_iter().collect(),
+                    },
                     above: Rc::clone(&above),
                     before,
                     around: Rc::clone(&around),
@@ -74,7 +78,8 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
         };
         if matches!(chunk.kind, ChunkKind::Table | ChunkKind::Code) {
             for line in rows(chunk) {
-                add(line.clone(), line, HashSet::new(), Vec::new());
+                let own = Part::of(&chunk.text, line.clone());
+                add(line, own, HashSet::new(), Vec::new());
             }
             continue;
         }
@@ -86,16 +91,16 @@ pub(super) fn units<'a>(chunks: &[&'a Chunk]) -> Vec<Unit<'a>> {
             let parts = whole_sentences(&chunk.text, &block);
             for (at, own) in parts.iter().enumerate() {
                 let before = at.checked_sub(1).and_then(|at| parts.get(at));
-                let after = parts.get(at + 1);
-                let terms_before = before.and_then(|before| chunk.text.get(before.clone()));
-                let terms_before = terms_before.map(terms).unwrap_or_default();
+                let after = parts.get(at + 1).map(|part| &part.place);
+                let terms_before = before.map(|part| part.terms.clone()).unwrap_or_default();
+                let before = before.map(|part| &part.place);
                 let span = match is_article(text) && text.chars().count() <= ARTICLE {
                     true => block.clone(),
-                    false => with_neighbours(&chunk.text, own, before, after),
+                    false => with_neighbours(&chunk.text, &own.place, before, after),
                 };
-                let next = parts.iter().filter(|part| span.end <= part.start);
-                let following = next.take(FOLLOWING).cloned().collect();
-                add(span, own.clone(), terms_before.into_iter().collect(), following);
+                let next = parts.iter().filter(|part| span.end <= part.place.start);
+                let following = next.take(FOLLOWING).map(|part| part.place.clone()).collect();
+                add(span, own.clone(), terms_before, following);
             }
         }
     }
@@ -108,27 +113,40 @@ fn without_addresses(text: &str) -> Cow<'_, str> {
     if rest.chars().any(char::is_alphanumeric) { rest } else { text.into() }
 }
 
+/// A part of a chunk's text, with its terms.
+#[derive(Clone)]
+struct Part {
+    place: Range<usize>,
+    terms: HashSet<String>,
+}
+
+impl Part {
+    fn of(text: &str, place: Range<usize>) -> Self {
+        let terms = text.get(place.clone()).map(terms).unwrap_or_default();
+        Self { place, terms: terms.into_iter().collect() }
+    }
+}
+
 /// The sentences of a paragraph; one of a word or two, such as a run-in heading or a number, joins
 /// the next, as does the head of a numbered item.
-fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Range<usize>> {
-    let mut parts: Vec<Range<usize>> = Vec::new();
+fn whole_sentences(text: &str, block: &Range<usize>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
     let mut begun = None;
     let within = text.get(block.clone()).unwrap_or_default();
     for part in sentences(within) {
         let start = begun.take().unwrap_or(block.start + part.start);
         let end = block.start + part.end;
-        let is_part =
-            text.get(start..end).is_none_or(|part| terms(part).len() < SHORT || is_item_head(part));
-        match is_part {
-            true => begun = Some(start),
-            false => parts.push(start..end),
+        let found = text.get(start..end).map(|part| (part, terms(part)));
+        match found {
+            Some((part, terms)) if SHORT <= terms.len() && !is_item_head(part) => {
+                parts.push(Part { place: start..end, terms: terms.into_iter().collect() });
+            }
+            _ => begun = Some(start),
         }
     }
     if let Some(start) = begun {
-        match parts.last_mut() {
-            Some(last) => last.end = block.end,
-            None => parts.push(start..block.end),
-        }
+        let first = parts.pop().map_or(start, |last| last.place.start);
+        parts.push(Part::of(text, first..block.end));
     }
     parts
 }

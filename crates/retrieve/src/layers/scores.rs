@@ -30,11 +30,21 @@ pub(super) async fn scores(
     let of_words = asked.words_of(finder, &ids).await?.into_iter().map(|words| words.iter().sum());
     let own_words: HashMap<ChunkId, f32> = ids.iter().copied().zip(of_words).collect();
     let by_meaning = scaled(asked.closest.iter().copied());
+    // Many chunks share their title and their headings.
+    let mut compared: HashMap<String, f32> = HashMap::new();
+    let mut overlap = |text: String| match compared.get(&text) {
+        Some(known) => *known,
+        None => {
+            let overlap = weights.overlap(&text);
+            compared.insert(text, overlap);
+            overlap
+        }
+    };
     let mut all = BTreeMap::new();
     for chunk in chunks.iter().filter(|chunk| chunk.is_searchable()) {
         let named = asked.named.get(&chunk.id).copied().unwrap_or_default();
-        let source = weights.overlap(&about_source(chunk)).max(named);
-        let section = weights.overlap(&chunk.heading_path());
+        let source = overlap(about_source(chunk)).max(named);
+        let section = overlap(chunk.heading_path());
         let mix = |of_words: f32, of_meaning: Option<&f32>| {
             words * of_words + (1.0 - words) * of_meaning.copied().unwrap_or_default()
         };

@@ -54,7 +54,7 @@ impl Shelf {
 
     pub(crate) fn finder(&self) -> Finder<'_> {
         let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        Finder { base: &self.base, embedder }
+        Finder { base: &self.base, embedder, memory: None }
     }
 }
 

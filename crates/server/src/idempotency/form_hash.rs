@@ -39,6 +39,11 @@ impl FormHash {
         }
     }
 
+    /// Whether more bytes can change the hash.
+    pub(super) fn is_arriving(&self) -> bool {
+        self.state == State::Arriving
+    }
+
     /// The hash; `None` if the form is not complete, or breaks the format.
     pub(super) fn finalized(&self) -> Option<blake3::Hash> {
         (self.state == State::Complete).then(|| self.whole.finalize())
@@ -119,6 +124,22 @@ mod tests {
             let other = hash("x", &form("x", &other), 1000);
             assert!(other.is_some() && other != first, "{other:?}");
         }
+    }
+
+    #[test]
+    fn bytes_behind_a_form_or_an_error_need_not_arrive() {
+        let new =
+            || FormHash::new(FormReader::new("multipart/form-data; boundary=x").unwrap(), "/files");
+        let mut whole = new();
+        let text = form("x", &[("a.md", "One")]);
+        let (begin, end) = text.split_at(text.len() - 6);
+        whole.take(begin.as_bytes());
+        assert!(whole.is_arriving());
+        whole.take(end.as_bytes());
+        assert!(!whole.is_arriving());
+        let mut broken = new();
+        broken.take(b"--x\r\n\r\nno head\r\n");
+        assert!(!broken.is_arriving() && broken.finalized().is_none());
     }
 
     #[test]

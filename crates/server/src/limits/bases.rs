@@ -43,6 +43,14 @@ pub(super) fn places(place: &Place<'_>) -> Vec<Limit> {
             place,
         ),
         Limit::new(
+            Words::new(
+                "questions and searches with a thread of their own at a time",
+                "同时各占一个线程的问题和检索数",
+            ),
+            same(number(ours.store.own_threads)),
+            wait(),
+        ),
+        Limit::new(
             Words::new("writes on a thread at a time", "同时在线程上写入的次数"),
             same(number(ours.store.writes)),
             wait(),
@@ -88,11 +96,19 @@ fn per_processor(name: Words, each: usize, place: &Place<'_>) -> Limit {
         .now(same(number(each * place.processors)))
 }
 
-/// Page caches, connections, the log of the database, deletions, and the end of the server.
+/// Page caches, kept names, connections, the log of the database, deletions, and the end of the server.
 pub(super) fn memory_and_log(place: &Place<'_>) -> Vec<Limit> {
     let store = EngineLimits::OURS.store;
     let (open, idle) = (number(store.idle.0), time(store.idle.1));
     let mut limits = page_caches(place);
+    limits.push(Limit::new(
+        Words::new(
+            "names that questions keep for later ones, over all bases",
+            "问题为后续问题保留的名称，所有知识库合计",
+        ),
+        same(bytes(EngineLimits::OURS.known_bytes)),
+        Words::new("those unused for the longest time are looked up again", "最久未用的重新查询"),
+    ));
     limits.push(Limit::new(
         Words::new("unused connections to a base", "知识库的空闲连接数"),
         Words::new(format!("{open}; others for {idle}"), format!("{open}；其余保留 {idle}")),

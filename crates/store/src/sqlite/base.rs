@@ -73,6 +73,12 @@ impl Base {
         &self.inner.folder
     }
 
+    /// The number of this opening of the base; clones and snapshots share it. No other opening in
+    /// this process has it, not even that of a copy of the folder, whose database is the same.
+    pub fn opening(&self) -> u64 {
+        self.inner.opening
+    }
+
     /// Whether the base can be read but not changed. Paid replies are then kept in memory only.
     pub fn is_read_only(&self) -> bool {
         self.inner.writer.is_none()
@@ -115,7 +121,7 @@ impl Base {
         drop(self.inner.under_way.write().await);
     }
 
-    /// Runs `work` on a connection for reading, off the async threads.
+    /// Runs `work` on a connection for reading, off the async threads unless this is a question's own.
     pub(super) async fn reading<T, F>(&self, what: &'static str, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -131,7 +137,10 @@ impl Base {
         F: FnOnce(&View<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let base = self.clone();
-        threads::reading(what, move || base.view(what, work)).await
+        match self.held {
+            Some(_) => threads::reading_held(what, move || base.view(what, work)).await,
+            None => threads::reading(what, move || base.view(what, work)).await,
+        }
     }
 
     /// As [`Base::viewing`], on this thread.
@@ -232,6 +241,20 @@ mod tests {
         assert!(!base.inherits("m", "other").await.unwrap());
         assert!(base.inherits("m", "one").await.unwrap());
         assert!(base.inherits("n", "other").await.unwrap());
+    }
+
+    /// Both then count their generations from the same one.
+    #[tokio::test]
+    async fn a_copied_folder_is_another_opening() {
+        let (folder, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        drop(Base::open_or_create(folder.path()).unwrap());
+        std::fs::copy(folder.path().join(DATABASE), copy.path().join(DATABASE)).unwrap();
+        let (one, other) = (Base::open(folder.path()).unwrap(), Base::open(copy.path()).unwrap());
+        assert_eq!(one.inner.identity, other.inner.identity);
+        assert_ne!(one.opening(), other.opening());
+        let all = Filter::default();
+        let seen = one.seen_through(&all, &all).await.unwrap();
+        assert_eq!(seen.opening(), one.opening());
     }
 
     /// Keys are hashes, so each record touches another page. Reading and writing the pages of the

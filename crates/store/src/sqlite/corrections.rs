@@ -14,14 +14,35 @@ impl Base {
     /// # Errors
     /// The base cannot be read; for a moved file, it cannot be written.
     pub async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError> {
-        let (path, bytes) = (file.to_owned(), hash.to_owned());
-        let query = move |connection: &Connection| of_file(connection, &path, &bytes);
-        let (all, is_own) = self.querying("reading corrections", query).await?;
+        let (all, is_own) = self.stored_corrections(file, hash).await?;
         if !is_own {
             let (file, hash) = (file.to_owned(), hash.to_owned());
             self.writing("moving corrections", move |tx| adopt(tx, &file, &hash)).await?;
         }
         Ok(all)
+    }
+
+    /// As [`Base::corrections`], for a reader: nothing is moved or written.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn read_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<Vec<Correction>, StoreError> {
+        Ok(self.stored_corrections(file, hash).await?.0)
+    }
+
+    /// The corrections, and whether they are the file's own.
+    async fn stored_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<(Vec<Correction>, bool), StoreError> {
+        let (file, hash) = (file.to_owned(), hash.to_owned());
+        let query = move |connection: &Connection| of_file(connection, &file, &hash);
+        self.querying("reading corrections", query).await
     }
 
     /// Adds corrections behind those of a file, and returns all of them. Corrections that are added
@@ -119,7 +140,8 @@ fn replace(
 /// Gives a file the corrections of its bytes. Names that the file had before lose them.
 fn adopt(tx: &Transaction<'_>, file: &str, hash: &str) -> rusqlite::Result<()> {
     tx.execute(
-        "INSERT INTO corrections SELECT ?1, place, hash, correction FROM corrections WHERE file =
+        // Another reader of the file may have moved them since.
+        "INSERT OR IGNORE INTO corrections SELECT ?1, place, hash, correction FROM corrections WHERE file =
              (SELECT file FROM corrections WHERE hash = ?2 ORDER BY file LIMIT 1)",
         [file, hash],
     )?;
@@ -199,5 +221,26 @@ mod tests {
         assert!(join_all(removing).await.iter().all(Result::is_ok));
         assert_eq!(base.corrections("a.md", "hash").await.unwrap(), kept[2..]);
         assert_eq!(base.remove_correction("a.md", "hash", 2).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn corrections_of_a_moved_file_are_moved_once_and_not_by_a_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let kept = base.add_corrections("a.md", "hash", vec![correction("one")]).await.unwrap();
+        let files = || {
+            base.querying("reading", |connection| -> rusqlite::Result<String> {
+                let sql = "SELECT group_concat(file) FROM corrections";
+                connection.query_row(sql, [], |row| row.get(0))
+            })
+        };
+        assert_eq!(base.read_corrections("b.md", "hash").await.unwrap(), kept);
+        let unmoved = files().await.unwrap();
+        let moving = [0; 4].map(|_| base.corrections("b.md", "hash"));
+        for moved in join_all(moving).await {
+            assert_eq!(moved.unwrap(), kept);
+        }
+        let moved = files().await.unwrap();
+        assert_eq!((unmoved.as_str(), moved.as_str()), ("a.md", "b.md"));
     }
 }

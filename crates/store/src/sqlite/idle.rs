@@ -1,4 +1,4 @@
-//! Holds unused connections, and keeps only a few of them open.
+//! Holds unused connections, and keeps only a few of them open, without their pages.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -15,33 +15,48 @@ pub(super) const KEPT: usize = 4;
 /// Connections for reading, the most recently used last.
 #[derive(Default)]
 pub(super) struct Idle {
-    connections: Mutex<VecDeque<(Connection, Instant)>>,
+    connections: Mutex<VecDeque<Unused>>,
     is_shrinking: AtomicBool,
+}
+
+struct Unused {
+    connection: Connection,
+    since: Instant,
+    /// Whether it holds any pages in memory.
+    has_pages: bool,
 }
 
 impl Idle {
     pub(super) fn take(&self) -> Option<Connection> {
-        locked(&self.connections).pop_back().map(|(connection, _)| connection)
+        locked(&self.connections).pop_back().map(|unused| unused.connection)
     }
 
     /// Takes a connection back. Returns whether the caller must [`shrink`](Idle::shrink) them from
     /// now on.
     pub(super) fn put(&self, connection: Connection) -> bool {
-        let mut connections = locked(&self.connections);
-        connections.push_back((connection, Instant::now()));
-        KEPT < connections.len() && !self.is_shrinking.swap(true, Ordering::AcqRel)
+        let unused = Unused { connection, since: Instant::now(), has_pages: true };
+        locked(&self.connections).push_back(unused);
+        !self.is_shrinking.swap(true, Ordering::AcqRel)
     }
 
-    /// Closes connections that were unused for this time, except a few. Returns whether only those
-    /// few are left.
+    /// Closes connections that were unused for this time, except a few, which give back their
+    /// memory. Returns whether only such a few are left.
     pub(super) fn shrink(&self, idle_for: Duration) -> bool {
         let mut connections = locked(&self.connections);
         while KEPT < connections.len()
-            && connections.front().is_some_and(|(_, since)| idle_for <= since.elapsed())
+            && connections.front().is_some_and(|first| idle_for <= first.since.elapsed())
         {
             connections.pop_front();
         }
-        let is_done = connections.len() <= KEPT;
+        for unused in connections.iter_mut() {
+            if unused.has_pages && idle_for <= unused.since.elapsed() {
+                // It is about memory alone: a connection that fails keeps its pages.
+                let _ = unused.connection.execute_batch("PRAGMA shrink_memory");
+                unused.has_pages = false;
+            }
+        }
+        let is_done =
+            connections.len() <= KEPT && connections.iter().all(|unused| !unused.has_pages);
         if is_done {
             self.rest();
         }

@@ -2,6 +2,7 @@
 //! indexes in memory.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,14 @@ use crate::fulltext::FullText;
 
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
+
+/// Counts how often this process opened a base.
+static OPENINGS: AtomicU64 = AtomicU64::new(0);
+
+/// A number that no other opening of a base in this process has, in whichever store.
+pub fn next_opening() -> u64 {
+    OPENINGS.fetch_add(1, Ordering::Relaxed)
+}
 
 /// How soon a search finds stored words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +55,8 @@ pub(super) struct Inner {
     pub(super) last_update: LastUpdate,
     /// Distinguishes this base from others that were in this folder before.
     pub(super) identity: String,
+    /// Distinguishes this opening from all others of this process.
+    pub(super) opening: u64,
     pub(super) idle: Idle,
     /// Closed last, because only the last connection folds the log into the database. `None` if
     /// nothing can be written.
@@ -92,6 +103,7 @@ impl Inner {
             freshness,
             last_update: LastUpdate::default(),
             identity,
+            opening: next_opening(),
             writer: writer.map(Mutex::new),
             idle: Idle::default(),
             fulltext: Mutex::default(),

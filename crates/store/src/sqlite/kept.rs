@@ -31,6 +31,7 @@ pub trait KeptBase:
 {
     /// The folder of the base, or its address without a password.
     fn folder(&self) -> &Path;
+    fn opening(&self) -> u64;
     fn is_read_only(&self) -> bool;
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase>;
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError>;
@@ -97,6 +98,10 @@ pub trait KeptBase:
 impl KeptBase for Base {
     fn folder(&self) -> &Path {
         Self::folder(self)
+    }
+
+    fn opening(&self) -> u64 {
+        Self::opening(self)
     }
 
     fn is_read_only(&self) -> bool {

@@ -14,6 +14,8 @@ pub struct StoreLimits {
     pub fewest_states: usize,
     /// The reads of a base on a thread at a time, for each processor.
     pub reads_per_processor: usize,
+    /// The questions and searches that have a thread of their own at a time.
+    pub own_threads: usize,
     /// The writes on a thread at a time.
     pub writes: usize,
     /// The bytes from which a log of the database is long, and the wait of new questions then.
@@ -49,6 +51,7 @@ impl StoreLimits {
         states: threads::STATES,
         fewest_states: threads::FEWEST_STATES,
         reads_per_processor: threads::READS_PER_PROCESSOR,
+        own_threads: threads::MOST_THREADS,
         writes: threads::MOST_WRITES,
         long_log: (gate::LONG, log::SHORT_WAIT),
         very_long_log: (log::VERY_LONG, log::LONG_WAIT),

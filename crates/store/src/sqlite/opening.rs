@@ -6,6 +6,7 @@ use std::path::Path;
 
 use pikerag_knowledge::StoreError;
 use pikerag_knowledge::uri::percent_encoded;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::busy::{LOCKED_FOR, unless_busy};
@@ -186,7 +187,11 @@ pub(super) const PAGE_CACHE: u32 = 16_384;
 
 pub(super) fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(LOCKED_FOR)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    // A question uses about a hundred statements.
+    connection.set_prepared_statement_cache_capacity(128);
+    // Else SQLite compiles a statement again for each new value that could change its plan. No base
+    // has the statistics that this would need.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     functions::add(connection)?;
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA temp_store = MEMORY;",

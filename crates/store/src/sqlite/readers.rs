@@ -1,6 +1,6 @@
 //! Lends connections for reading: as many as are needed at a time, of which few stay open.
 
-use std::sync::Weak;
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 use pikerag_knowledge::StoreError;
@@ -16,9 +16,11 @@ use crate::error::Context;
 pub(super) const FEW: usize = 8;
 pub(super) const SMALL_PAGE_CACHE: u32 = 2_048;
 
-/// How long an unused connection stays open, and how often that is checked.
+/// How long an unused connection stays open and keeps its pages, and how often that is checked.
 pub(super) const IDLE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
+/// The threads of a burst end when they were unused for 10 s; their memory can be returned then.
+const THREADS_END: Duration = Duration::from_secs(12);
 
 impl Inner {
     pub(super) fn with_reader<T>(
@@ -73,16 +75,23 @@ impl Inner {
     }
 }
 
-/// Closes unused connections, until few are left or the base is closed.
+/// Closes unused connections and drops the pages of others, until nothing is left to give back or
+/// the base is closed.
 fn shrink(base: &Weak<Inner>) {
     loop {
         std::thread::sleep(LOOK);
         let Some(inner) = base.upgrade() else { return };
         if inner.idle.shrink(IDLE) {
-            return_memory();
-            return;
+            // A writer at work keeps its pages.
+            if let Some(Ok(writer)) = inner.writer.as_ref().map(Mutex::try_lock) {
+                let _ = writer.execute_batch("PRAGMA shrink_memory");
+            }
+            break;
         }
     }
+    return_memory();
+    std::thread::sleep(THREADS_END);
+    return_memory();
 }
 
 /// Returns freed memory to the system, because glibc keeps the memory of a burst's threads: 600 MiB

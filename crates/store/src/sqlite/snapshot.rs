@@ -15,7 +15,7 @@ use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
 use crate::fulltext::{Admitted, TextSnapshot, without_panic};
-use crate::scan::{Near, Parts, Rows};
+use crate::scan::{Best, Near, Parts, Rows};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(super) struct Snapshot {
@@ -35,8 +35,10 @@ pub(super) struct Snapshot {
     _place: (Held, Place),
 }
 
-/// The fewest candidates by codes that are scored again exactly.
+/// The fewest candidates by codes that are scored again exactly, unless the rest is clearly worse.
 const RESCORED: usize = 50;
+/// A score by codes is off by less than this.
+const CODES_ERR: f32 = 0.02;
 
 /// The codes of a set, and the admitted rows of each part.
 pub(super) type AdmittedCodes = (Parts, Option<Arc<Vec<Rows>>>);
@@ -220,19 +222,27 @@ impl View<'_> {
         let sql = format!("SELECT vector FROM {} WHERE node = ?1", vectors::table(set));
         let mut statement = self.connection.prepare_cached(&sql).context("reading vectors")?;
         for (list, query) in lists.iter_mut().zip(queries) {
-            for near in &mut *list {
+            let mut best = Best::new(k);
+            for near in &*list {
+                // The rest of the list resembles the query less than the best `k` do.
+                if near.score + CODES_ERR < best.worst() {
+                    break;
+                }
                 let vector = statement
                     .query_row([near.id.cast_signed()], |row| {
                         Ok(rows::floats(row.get_ref(0)?.as_blob()?))
                     })
                     .optional()
                     .context("reading vectors")?;
-                // Another process deleted it since the codes were read: below any threshold.
-                near.score = vector.map_or(f32::NEG_INFINITY, |vector| cosine(query, &vector));
+                // Without a vector: another process deleted it since the codes were read.
+                if let Some(vector) = vector {
+                    let score = cosine(query, &vector);
+                    if min_score <= score && score.is_finite() {
+                        best.offer(Near { score, ..*near });
+                    }
+                }
             }
-            list.retain(|near| min_score <= near.score && near.score.is_finite());
-            list.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
-            list.truncate(k);
+            *list = best.sorted();
         }
         Ok(lists)
     }

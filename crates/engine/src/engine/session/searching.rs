@@ -1,9 +1,41 @@
-//! Records the model calls of searches without waiting for another process that writes the base.
+//! Records the model calls of searches without waiting for another process that writes the base,
+//! and lends searches what earlier ones found out.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Claim, Ledger, StoreError};
+use pikerag_knowledge::{CallRecord, Claim, Filter, KnowledgeBase, Ledger, StoreError};
+use pikerag_retrieve::Memory;
 
+use super::Session;
 use crate::base::Base;
+use crate::error::Result;
+
+impl Session {
+    /// A memory for a question about the state `seen` of the base. Earlier questions share what they
+    /// found out, unless the caller or the filter sees only a part of the base.
+    pub(crate) async fn memory(
+        &self,
+        base: &Base,
+        seen: &dyn KnowledgeBase,
+        filter: &Filter,
+    ) -> Result<Arc<Memory>> {
+        let known = match self.sees_all() && filter.is_empty() {
+            true => {
+                let generation = seen.state().await?.generation;
+                let name = format!("{} {generation}", base.opening());
+                Some(self.shared().process.known.of(&name))
+            }
+            false => None,
+        };
+        Ok(Arc::new(Memory::new(known)))
+    }
+
+    /// Drops what earlier questions found out, of all bases: it holds titles and words of texts.
+    pub(crate) fn forget_known(&self) {
+        self.shared().process.known.forget();
+    }
+}
 
 /// The ledger of a search. Another process may hold the writer's lock for any time, so replies are
 /// found at once and written soon. Two processes that search for the same words at the same moment

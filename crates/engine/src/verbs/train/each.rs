@@ -45,7 +45,7 @@ impl Each<'_> {
                 }
                 let all = Filter::default();
                 Some(match self.snapshots.snapshot(&all, &all).await {
-                    Ok(base) => one(Ports { base, ..self.ports.clone() }, item).await,
+                    Ok(base) => one(Ports { base, memory: None, ..self.ports.clone() }, item).await,
                     Err(error) => (R::default(), Some(SolveError::Store(error))),
                 })
             }
