@@ -1,5 +1,6 @@
 //! Says what to do about errors, notices and findings, with flags, commands and settings. Libraries only state facts.
 
+mod database;
 mod errors;
 mod files;
 #[cfg(test)]

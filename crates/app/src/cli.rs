@@ -63,7 +63,7 @@ use crate::output::Output;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Folder of the knowledge base; environment: `PIKERAG_BASE`.
+    /// Folder of the knowledge base, or its address in PostgreSQL; environment: `PIKERAG_BASE`.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) base: Option<PathBuf>,
     /// Settings file. Default: `pikerag.toml` in this folder, if it exists (see `pikerag trust`); environment:
@@ -169,6 +169,15 @@ pub(crate) enum Command {
         /// The backup, or the folder of another base.
         #[arg(value_name = "FILE")]
         from: PathBuf,
+    },
+    /// Copy a base to another folder or to a database; the original stays unchanged.
+    Migrate {
+        /// The folder of the base, or its address in a database.
+        #[arg(value_name = "BASE")]
+        from: PathBuf,
+        /// The folder or address of the copy, where no base exists yet.
+        #[arg(value_name = "BASE")]
+        to: PathBuf,
     },
     /// Return the original bytes of an indexed file.
     Original(Original),

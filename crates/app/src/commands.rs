@@ -113,6 +113,7 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         Command::Delete(delete) => keep::delete(session, output, delete).await,
         Command::Backup { to } => keep::backup(session, output, to).await,
         Command::Restore { from } => keep::restore(session, output, from).await,
+        Command::Migrate { from, to } => keep::migrate(session, output, from, to).await,
         Command::Check { repair } => keep::check(session, output, *repair).await,
         Command::Original(original) => keep::original(session, output, original).await,
         Command::Ask(ask) => answer::ask(session, output, ask).await,

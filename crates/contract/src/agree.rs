@@ -25,6 +25,14 @@ const FILTERS: [&[&str]; 9] = [
     &["date<2000"],
 ];
 
+/// Applies a history to an empty store.
+pub async fn apply(store: &impl Store, history: &[Operation]) {
+    begin(store).await;
+    for operation in history {
+        happen(store, operation).await;
+    }
+}
+
 /// Applies a history to a store and to the oracle, and compares all reads, whole and through
 /// filters.
 pub async fn agree(store: &impl Store, history: &[Operation]) {

@@ -7,11 +7,10 @@ use async_trait::async_trait;
 use pikerag_indexing::{FileError, FileReader, ReadFile};
 use pikerag_knowledge::uri::{document_uri, file_path};
 use pikerag_knowledge::{
-    Chunk, ChunkId, Citation, CorpusReader, CorpusWriter, Correction, Problem, ProblemFact,
-    StoreError, Which, error_chain,
+    Chunk, ChunkId, Citation, Correction, Problem, ProblemFact, StoreError, Which, error_chain,
 };
-use pikerag_store::Base;
 
+use crate::base::Base;
 use crate::sandbox::SandboxedReader;
 
 /// A reader of files that applies the corrections stored in the base.

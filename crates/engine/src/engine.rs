@@ -1,6 +1,7 @@
 //! Holds the shared state of a process: settings, connections and models behind endpoints, local
 //! weights, open bases.
 
+mod databases;
 mod holding;
 mod session;
 
@@ -12,14 +13,16 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use pikerag_knowledge::{Embedder, Reranker};
 use pikerag_methods::Catalogs;
 use pikerag_models::{Meter, Transport, Upstreams};
+use pikerag_postgres::Database;
 use pikerag_retrieve::Known;
-use pikerag_store::{Base, DATABASE};
+use pikerag_store::DATABASE;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
+use crate::base::{Base, address_of};
 use crate::error::{EngineError, Result};
 use crate::in_use::InUse;
 use crate::local_models::LocalServers;
@@ -56,6 +59,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
         known: Known::default(),
         local_servers: LocalServers::default(),
         bases: Mutex::default(),
+        databases: tokio::sync::Mutex::default(),
         users: Mutex::default(),
         held: Mutex::default(),
         long_reads: Arc::new(Semaphore::new(LONG_READS)),
@@ -130,6 +134,8 @@ pub(crate) struct Process {
     /// The servers of this machine's models.
     pub(crate) local_servers: LocalServers,
     bases: Mutex<HashMap<PathBuf, Arc<Slot>>>,
+    /// The connected databases, by their addresses without a base.
+    databases: tokio::sync::Mutex<HashMap<String, Arc<Database>>>,
     /// Counts the sessions over each folder: each of them and their clones holds a reference.
     users: Mutex<HashMap<PathBuf, Weak<()>>>,
     /// The bases that requests hold, by folder; see [`Engine::hold`].
@@ -142,10 +148,10 @@ pub(crate) struct Process {
 /// Holds one base. Its lock is held while the base is opened, so that it is opened once.
 type Slot = tokio::sync::Mutex<Option<Opened>>;
 
-/// An open base, with the device and inode of its file.
+/// An open base, with the device and inode of its file if it has one.
 struct Opened {
     base: Base,
-    file: (u64, u64),
+    file: Option<(u64, u64)>,
 }
 
 impl Engine {
@@ -308,26 +314,30 @@ impl Engine {
         &self.0
     }
 
-    /// The base in a folder, which must exist. It is opened on a thread that may block, and stays
-    /// open. If another file has replaced the base, it is opened again.
+    /// The base in a folder or a database, which must exist. A folder is opened on a thread that may
+    /// block. The base stays open; if another file has replaced it, it is opened again.
     pub(crate) async fn base(&self, folder: &Path) -> Result<Base> {
         let slot = {
             let mut bases = self.0.process.bases.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(bases.entry(folder.to_owned()).or_default())
         };
         let mut held = slot.lock().await;
+        if let Some(location) = address_of(folder)? {
+            return self.base_in_database(&location, &mut held).await;
+        }
         let path = folder.join(DATABASE);
         let file = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
         let file = file.map(|file| (file.dev(), file.ino()));
         let file = file.ok_or_else(|| EngineError::NoBase { folder: folder.to_owned() })?;
         if let Some(opened) = &*held
-            && opened.file == file
+            && opened.file == Some(file)
         {
             return Ok(opened.base.clone());
         }
         let at = folder.to_owned();
-        let base = blocking(move || Base::open(&at)).await??;
-        *held = Some(Opened { base: base.clone(), file });
+        let base = blocking(move || pikerag_store::Base::open(&at)).await??;
+        let base = Base::new(base);
+        *held = Some(Opened { base: base.clone(), file: Some(file) });
         Ok(base)
     }
 }

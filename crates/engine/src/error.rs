@@ -15,6 +15,7 @@ use pikerag_knowledge::{
 };
 use pikerag_methods::SolveError;
 use pikerag_parse::ParseError;
+use pikerag_postgres::ServerProblem;
 use pikerag_prompt::{AskError, MarkupError};
 use pikerag_retrieve::{RetrieveError, UnknownSearch};
 use pikerag_store::BaseProblem;
@@ -207,6 +208,14 @@ pub enum EngineError {
 
 fn code_of_store(error: &StoreError) -> &'static str {
     let StoreError::Failed { source, .. } = error else { return "base-failed" };
+    if let Some(problem) = source.downcast_ref::<ServerProblem>() {
+        return match problem {
+            ServerProblem::Unreachable { .. } | ServerProblem::AllInUse { .. } => {
+                "database-unreachable"
+            }
+            _ => "base-failed",
+        };
+    }
     match source.downcast_ref() {
         Some(BaseProblem::ReadOnly { .. }) => "base-read-only",
         Some(BaseProblem::Busy { .. }) => "base-busy",

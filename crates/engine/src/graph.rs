@@ -170,7 +170,7 @@ pub(crate) mod tests {
 {"edge":"mentions","from":"0000000000000004","to":"0000000000000008"}"#;
 
     pub(crate) fn export(
-        each: &mut dyn FnMut(ExportLine) -> std::io::Result<()>,
+        each: &mut (dyn FnMut(ExportLine) -> std::io::Result<()> + Send),
     ) -> crate::Result<()> {
         for line in LINES.lines() {
             each(serde_json::from_str(line).unwrap())?;

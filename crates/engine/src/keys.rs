@@ -13,8 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pikerag_knowledge::{KeyStore, Millis, StoreError};
 use pikerag_models::Secret;
+use pikerag_postgres::KeysInPostgres;
 use pikerag_store::KeysDatabase;
 
+use crate::base::{address_of, shown_base};
 use crate::random::random_hex;
 
 pub use self::marks::{mark_as_needed, mark_of_need};
@@ -67,6 +69,17 @@ impl Keys {
         let database = KeysDatabase::at(path);
         let path = database.path().to_owned();
         Self::over(Box::new(database), path)
+    }
+
+    /// The keys of a setting: in a database, if it is an address, else as [`Keys::at`].
+    ///
+    /// # Errors
+    /// It is not an address of a database.
+    pub fn open(place: &Path) -> Result<Self, KeysError> {
+        let failed = |source| KeysError::Store { path: shown_base(place), source };
+        let Some(location) = address_of(place).map_err(failed)? else { return Ok(Self::at(place)) };
+        let store = KeysInPostgres::open(&location).map_err(failed)?;
+        Ok(Self::over(Box::new(store), location.shown_path()))
     }
 
     /// The keys in any store; errors name the path.

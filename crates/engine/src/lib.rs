@@ -26,6 +26,7 @@
 //! Only this crate reads the environment ([`settings`]) and starts processes ([`sandbox`]); it
 //! never prints.
 
+mod base;
 mod change_error;
 mod chart;
 mod corrected;
@@ -85,6 +86,7 @@ pub mod parts {
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };
+    pub use pikerag_postgres::ServerProblem;
     pub use pikerag_retrieve::{RetrieveError, Search, SimilarityBy};
     pub use pikerag_sources::DatabaseUrl;
     pub use pikerag_store::{
@@ -106,6 +108,7 @@ pub mod parts {
 
 pub use pikerag_language::{estimate_tokens, format_number};
 
+pub use crate::base::shown_base;
 pub use crate::change_error::ChangeChatError;
 pub use crate::chart::{NoChart, svg_chart};
 pub use crate::descriptors::{hold_at_most, raise_descriptors};

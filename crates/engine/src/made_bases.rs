@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 
 use self::lock::FolderLock;
+use crate::base::folder_of;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::in_use::{IN_USE, Unused};
@@ -65,11 +66,13 @@ pub struct LockedBases {
 
 impl MadeBases {
     /// The folder that the settings name; by default `law.bases` beside the base `law`, or
-    /// `pikerag.bases` beside `.pikerag`.
+    /// `pikerag.bases` beside `.pikerag`. If the usual base is in a database, the folder is in the
+    /// working folder.
     pub fn of(settings: &Settings) -> Self {
         let beside = || {
-            let name = settings.base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
-            settings.base.with_file_name(format!("{}.bases", name.trim_start_matches('.')))
+            let base = folder_of(&settings.base);
+            let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
+            base.with_file_name(format!("{}.bases", name.trim_start_matches('.')))
         };
         Self { folder: settings.server.bases_folder.clone().unwrap_or_else(beside) }
     }

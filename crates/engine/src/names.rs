@@ -12,10 +12,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use pikerag_knowledge::uri::is_relation;
-use pikerag_knowledge::{CorpusWriter, FileRecord, Which};
-use pikerag_store::Base;
+use pikerag_knowledge::{FileRecord, Which};
+use pikerag_postgres::Location;
 
 use self::root::Root;
+use crate::base::{Base, folder_of};
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::presence::{Disk, UnclearReason};
@@ -45,9 +46,10 @@ impl Session {
     pub(crate) async fn names(&self, base: &Base) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
         let records = base.files(Which::All).await?;
+        let folder = here.join(folder_of(base.folder()));
         let root = match base.root().await? {
-            Some(kept) => Root::kept(&kept, base.folder()),
-            None => Root::found(&here, base.folder(), &records),
+            Some(kept) => Root::kept(&kept, &folder),
+            None => Root::found(&here, &folder, &records),
         };
         let mounts = base.mounts().await?.into_iter().map(PathBuf::from).collect();
         Ok(Names { mounts, ..Names::new(here, root, records) })
@@ -59,13 +61,18 @@ impl Session {
         if !names.root.is_certain {
             return Ok(names);
         }
-        let written = names.root.written(base.folder())?;
+        let folder = names.here.join(folder_of(base.folder()));
+        let written = match Location::is_address(base.folder()) {
+            // Processes with other working folders use the base, too.
+            true => names.root.absolute()?,
+            false => names.root.written(&folder)?,
+        };
         let kept = base.keep_root(&written).await?;
         // Another process may have stored a root first.
         Ok(match kept == written {
             true => names,
             false => {
-                let root = Root::kept(&kept, base.folder());
+                let root = Root::kept(&kept, &folder);
                 let mounts = names.mounts;
                 Names { mounts, ..Names::new(names.here, root, names.records) }
             }
@@ -75,7 +82,7 @@ impl Session {
     /// The names that files would get in this session's base, which does not exist yet.
     pub(crate) fn names_of_new_base(&self) -> Result<Names> {
         let here = this_folder().map_err(EngineError::NoFolder)?;
-        let root = Root::of_new(&here, self.folder());
+        let root = Root::of_new(&here, &folder_of(self.folder()));
         Ok(Names::new(here, root, Vec::new()))
     }
 }

@@ -15,6 +15,7 @@ mod local;
 mod parse;
 mod perspectives;
 mod places;
+mod postgres;
 mod providers;
 mod refused;
 mod rerank;
@@ -34,6 +35,7 @@ use pikerag_knowledge::records::BadSchema;
 use pikerag_knowledge::{Millis, Role, RunsToKeep};
 pub use pikerag_models::Cap;
 use pikerag_models::{Batch, Endpoint, Limits, Prices, RetryParams};
+pub use pikerag_postgres::Connections;
 use pikerag_retrieve::SearchParams;
 use serde::Deserialize;
 
@@ -66,8 +68,11 @@ pub const TEMPLATE: &str = include_str!("settings/pikerag.toml");
 /// All settings, checked and completed with defaults.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Folder of the knowledge base.
+    /// Folder of the knowledge base, or its address in a database with the password:
+    /// [`shown_base`](crate::shown_base) gives a name for people.
     pub base: PathBuf,
+    /// The connections to databases of bases.
+    pub postgres: Connections,
     /// Whether pikerag uses neither a language model nor the network, whatever else is set.
     pub offline: bool,
     /// Whether every model call is answered from the ledger.

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use tokio::fs::File;
 
 pub use self::part::{Part, PartLine, UploadId};
+use crate::base::folder_of;
 
 /// The end of the name of the folder of uploads.
 pub(crate) const FOLDER_ENDING: &str = ".uploads";
@@ -74,8 +75,10 @@ pub struct Uploads {
 }
 
 impl Uploads {
-    /// The uploads of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`.
+    /// The uploads of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`. Those of
+    /// a base in a database are in the working folder.
     pub fn beside(base: &Path) -> Self {
+        let base = folder_of(base);
         let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
         let name = format!("{}{FOLDER_ENDING}", name.trim_start_matches('.'));
         let folder = base.with_file_name(name);

@@ -23,6 +23,7 @@ mod init;
 mod jobs;
 mod lost;
 mod methods;
+mod migrate;
 mod models;
 mod money;
 mod original;
@@ -82,6 +83,7 @@ pub use self::jobs::{
 };
 pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
+pub use self::migrate::{MigrateResponse, migrate};
 pub use self::models::{
     ModelLine, ModelsResponse, PullRequest, PullResponse, RemoveResponse, RunningModel, UseRequest,
     UseResponse, has_model_server, models, pull_model, pull_server, remove_model, run_model,

@@ -1,5 +1,6 @@
 //! Words errors and notices in Chinese; the English words are the `Display` of their enums.
 
+mod base;
 mod causes;
 mod change;
 mod check;

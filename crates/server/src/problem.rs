@@ -18,6 +18,7 @@ use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
 
+use self::hint::hint;
 use crate::pace::{SlowBody, is_slow};
 
 /// `false` forbids clients of OpenAI to repeat a request, which they do after 409 and server errors.
@@ -241,6 +242,9 @@ fn outside(code: &str, error: &EngineError, language: Language) -> String {
         "no-base" => ("there is no knowledge base yet", "还没有知识库"),
         "base-busy" => ("another process holds the base", "另一进程正占用知识库"),
         "base-read-only" => ("the base cannot be written", "知识库不可写"),
+        "database-unreachable" => {
+            ("the database of the base cannot be reached", "无法连接知识库所在的数据库")
+        }
         _ => ("the server failed to do this", "服务器未能完成"),
     };
     if chinese { in_chinese } else { english }.to_owned()
@@ -281,7 +285,11 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         | "not-built"
         | "no-judge"
         | "no-labelled-questions" => (409, Fault::Server),
-        "base-busy" | "base-still-read" | "base-read-only" | "cancelled" => (503, Fault::Server),
+        "base-busy"
+        | "base-still-read"
+        | "base-read-only"
+        | "database-unreachable"
+        | "cancelled" => (503, Fault::Server),
         "model-failed" | "retrieval-failed" if of_model(error).is_some() => (502, Fault::Model),
         _ if error.is_misuse() => (400, Fault::Caller),
         _ => (500, Fault::Server),
@@ -297,34 +305,6 @@ fn of_model(error: &EngineError) -> Option<&ModelError> {
         cause = error.source();
     }
     None
-}
-
-fn hint(code: &str) -> Option<&'static str> {
-    Some(match code {
-        "no-base" => "index documents: `pikerag index PATH…`",
-        "over-budget" => {
-            "the cap of this key or of the server is reached: ask the operator to raise it"
-        }
-        "key-ended" => "send a valid key: the server's operator makes one",
-        "no-model" => {
-            "set a chat model for the server, or choose a method that needs none (GET /api/v1/methods)"
-        }
-        "no-such-method" => "GET /api/v1/methods lists all methods",
-        "only-part" => "this key sees only a part of the base: use a key without a filter",
-        "nothing-admitted" => "loosen the filter",
-        "model-failed" => "check that the model's endpoint runs: `pikerag doctor`",
-        "base-busy" => "try again in a moment",
-        "cancelled" => {
-            "send it again if you still need it: model calls that had ended are not paid again"
-        }
-        "no-such-table" | "no-such-column" | "bad-sql" | "sql-not-allowed" => {
-            "GET …/tables lists the tables with their columns"
-        }
-        "no-such-run" => "GET …/runs lists the kept runs",
-        "no-such-file" => "GET …/files lists the files of the base; GET …/sent lists all uploads",
-        "unclear-file" => "send the absolute path of one of them",
-        _ => return None,
-    })
 }
 
 impl From<KeysError> for Problem {
@@ -396,6 +376,7 @@ impl IntoResponse for Problem {
 pub(crate) use extract::{Body as JsonBody, LooseJson, Parts, Query};
 
 mod extract;
+mod hint;
 
 #[cfg(test)]
 mod tests {

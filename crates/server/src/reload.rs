@@ -58,6 +58,7 @@ impl Reloader {
         let before = live.engine.settings();
         let mut differ = Differ(Vec::new());
         differ.keep("base", &before.base, &mut settings.base);
+        differ.keep("postgres", &before.postgres, &mut settings.postgres);
         let (then, now) = (&before.server, &mut settings.server);
         differ.keep("server.host", &then.host, &mut now.host);
         differ.keep("server.port", &then.port, &mut now.port);

@@ -142,7 +142,7 @@ fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
     let Some(path) = &settings.server.keys else {
         return mark.map_or(Ok(None), |_| Err(KeysError::NoPlace.into()));
     };
-    let keys = Keys::at(path);
+    let keys = Keys::open(path)?;
     keys.verify()?;
     match (keys.were_made()?, mark) {
         (true, _) => mark_as_needed(settings),

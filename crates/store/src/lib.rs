@@ -14,8 +14,8 @@ mod tokens;
 pub use error::BaseProblem;
 pub use keys::KeysDatabase;
 pub use sqlite::{
-    Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health, LAYOUT,
-    Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits, hold_at_most,
-    on_one_thread,
+    Base, CheckFact, Copied, DATABASE, ExportLine, FileCounts, Finding, Freshness, Health,
+    KeptBase, LAYOUT, Line, Originals, Overwriting, PageCaches, Part, Remains, Repair, StoreLimits,
+    hold_at_most, on_one_thread, shared,
 };
 pub use tables::Tables;

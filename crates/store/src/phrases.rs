@@ -14,7 +14,7 @@ const DEEPEST: usize = 4;
 
 /// Distinct phrases, indexed by their first bytes.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Phrases {
+pub struct Phrases {
     all: Vec<String>,
     short: HashMap<[u8; SHORTEST], Vec<usize>>,
     long: HashMap<[u8; LONG], Vec<usize>>,
@@ -24,7 +24,7 @@ pub(crate) struct Phrases {
 
 impl Phrases {
     /// The texts that are long enough, each once.
-    pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         let all: BTreeSet<String> = texts.into_iter().map(|text| folded(&text)).collect();
         let mut phrases = Self {
             all: all.into_iter().filter(|text| SHORTEST <= text.len()).collect(),
@@ -46,12 +46,13 @@ impl Phrases {
         phrases
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no phrase.
+    pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Whether a text contains a phrase; the text may be JSON or contain JSON.
-    pub(crate) fn any_in_json(&self, text: &str) -> bool {
+    pub fn any_in_json(&self, text: &str) -> bool {
         let mut text = text.to_owned();
         for _ in 0..DEEPEST {
             if self.walk(&folded(&text), &mut |_| ControlFlow::Break(())).is_break() {
@@ -66,7 +67,7 @@ impl Phrases {
     }
 
     /// Adds the numbers of the phrases that occur in `text`.
-    pub(crate) fn mark(&self, text: &str, found: &mut BTreeSet<usize>) {
+    pub fn mark(&self, text: &str, found: &mut BTreeSet<usize>) {
         let _ = self.walk(&folded(text), &mut |number| {
             found.insert(number);
             ControlFlow::Continue(())
@@ -74,7 +75,8 @@ impl Phrases {
     }
 
     /// The phrases other than these.
-    pub(crate) fn without(&self, numbers: &BTreeSet<usize>) -> Self {
+    #[must_use]
+    pub fn without(&self, numbers: &BTreeSet<usize>) -> Self {
         let others = self.all.iter().enumerate();
         Self::new(others.filter(|(it, _)| !numbers.contains(it)).map(|(_, text)| text.clone()))
     }

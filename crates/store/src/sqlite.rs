@@ -23,6 +23,7 @@ mod header;
 mod idle;
 mod inner;
 mod jobs;
+mod kept;
 mod layers;
 mod layouts;
 mod ledger;
@@ -31,6 +32,7 @@ mod links;
 mod loaded;
 mod locks;
 mod log;
+mod mirror;
 mod names;
 mod opening;
 mod originals;
@@ -52,6 +54,7 @@ mod structured;
 mod tags;
 mod texts;
 mod threads;
+mod transfer;
 mod tree;
 mod vectors;
 mod verified;
@@ -66,8 +69,32 @@ pub(crate) use claims::ProcessIdentity;
 pub use export::ExportLine;
 pub use forget::{Overwriting, Remains};
 pub use inner::{DATABASE, Freshness};
+pub use kept::{KeptBase, Line};
 pub use layouts::LAYOUT;
 pub use limits::{PageCaches, StoreLimits};
 pub use originals::Originals;
 pub use root::FileCounts;
 pub use threads::{hold_at_most, on_one_thread};
+
+/// What another store needs to give the same results.
+pub mod shared {
+    pub use super::claims::ProcessIdentity;
+    pub use super::codes::{set_name, sets};
+    pub use super::data::{FEWEST, Survey, chunk_rows, naming, without_facts};
+    pub use super::export::tagged;
+    pub use super::follow::searchable;
+    pub use super::forget::asks;
+    pub use super::graph::{Votes, each_once};
+    pub use super::inner::next_opening;
+    pub use super::ledger::later;
+    pub use super::mirror::{
+        Catalogue, CatalogueChunk, CataloguePart, CatalogueTable, MirroredRow, TableMirror,
+        TableQuery,
+    };
+    pub use super::origins::collect_nodes;
+    pub use super::references::{code, kind};
+    pub use super::rows::{packed, unpacked};
+    pub use super::texts::embedded;
+    pub use super::transfer::{Cell, FileCopy, TakeRow};
+    pub use crate::phrases::Phrases;
+}

@@ -2,6 +2,8 @@
 //! compared with.
 #![cfg(test)]
 
+use std::future::{Ready, ready};
+
 use pikerag_contract::{Oracle, Shelf, agree, histories};
 use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::DocumentGraph;
@@ -25,19 +27,23 @@ proptest! {
     #[test]
     fn every_read_equals_the_oracle(history in histories()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (_folder, shelf) = in_a_folder();
+        let (_folder, shelf) = made();
         runtime.block_on(agree(&shelf.store, &history));
     }
 }
 
-fn in_a_folder() -> (TempDir, Shelf<Base>) {
+fn in_a_folder() -> Ready<Option<(TempDir, Shelf<Base>)>> {
+    ready(Some(made()))
+}
+
+fn made() -> (TempDir, Shelf<Base>) {
     let folder = tempfile::tempdir().unwrap();
     let store = Base::open_or_create(folder.path()).unwrap();
     (folder, Shelf { store, documents })
 }
 
-fn in_memory() -> ((), Shelf<Oracle>) {
-    ((), Shelf { store: Oracle::default(), documents })
+fn in_memory() -> Ready<Option<((), Shelf<Oracle>)>> {
+    ready(Some(((), Shelf { store: Oracle::default(), documents })))
 }
 
 fn documents(path: &str, text: &str) -> Vec<DocumentGraph> {

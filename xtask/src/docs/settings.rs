@@ -13,10 +13,11 @@ use super::row;
 use super::types::Types;
 
 /// The files that define the settings file.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     "crates/engine/src/settings.rs",
     "crates/engine/src/settings/file.rs",
     "crates/engine/src/settings/local.rs",
+    "crates/engine/src/settings/postgres.rs",
     "crates/engine/src/settings/rerank.rs",
     "crates/engine/src/settings/runs.rs",
     "crates/engine/src/settings/server.rs",

@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 28] = [
+const ARROWS: [(&str, &[&str]); 29] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 28] = [
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
     ("store", &["knowledge", "language"]),
+    ("postgres", &["knowledge", "language", "store"]),
     ("models", &["knowledge", "language"]),
     ("records", &["knowledge", "language", "prompt"]),
     ("typing", &["knowledge", "language"]),
@@ -66,6 +67,7 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "reason",
     "retrieve",
     "store",
+    "postgres",
     "models",
     "records",
     "typing",
@@ -85,13 +87,13 @@ const FOR_TESTS: [&str; 3] = ["doubles", "contract", "test-support"];
 const RESERVED: [(&str, &[&str]); 9] = [
     ("reqwest", &["models", "app"]), // Only `models` sends HTTP requests, and `app` sends traces.
     ("rusqlite", &["store", "parse"]), // Only `store` stores data with SQL; `parse` reads databases.
-    ("tokio-postgres", &["sources"]),  // Only `sources` reads databases of others.
-    ("tantivy", &["store"]),           // Only `store` keeps indexes.
-    ("clap", &["app"]),                // Only the command line has flags.
-    ("indicatif", &["app"]),           // Only the command line draws on a terminal.
-    ("axum", &["server"]),             // Only the server accepts HTTP.
-    ("rlimit", &["engine"]),           // Only the engine limits processes.
-    ("anyhow", &["app", "xtask"]),     // Libraries return typed errors.
+    ("tokio-postgres", &["postgres", "sources"]), // The other store; `sources` reads databases of others.
+    ("tantivy", &["store"]),                      // Only `store` keeps indexes.
+    ("clap", &["app"]),                           // Only the command line has flags.
+    ("indicatif", &["app"]),                      // Only the command line draws on a terminal.
+    ("axum", &["server"]),                        // Only the server accepts HTTP.
+    ("rlimit", &["engine"]),                      // Only the engine limits processes.
+    ("anyhow", &["app", "xtask"]),                // Libraries return typed errors.
 ];
 
 /// The manifests of `crates/*` and `xtask` contain no dependency that the tables forbid.

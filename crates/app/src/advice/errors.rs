@@ -12,6 +12,7 @@ use pikerag_engine::{
 };
 use pikerag_server::ServeError;
 
+use super::database::about_database;
 use super::files::about_file;
 use super::{out_of_reach, see_doctor};
 use crate::failure::{Caused, Failure};
@@ -24,6 +25,7 @@ pub(super) fn about(error: &(dyn Error + 'static)) -> Option<Words> {
     let known = known.or_else(|| error.downcast_ref().map(serving));
     let known = known.or_else(|| error.downcast_ref().map(command));
     let known = known.or_else(|| error.downcast_ref().map(|problem| Some(base(problem))));
+    let known = known.or_else(|| error.downcast_ref().map(about_database));
     let known = known.or_else(|| error.downcast_ref().map(remedy));
     known.or_else(|| error.downcast_ref().map(model)).flatten()
 }

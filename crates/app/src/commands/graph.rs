@@ -85,7 +85,10 @@ async fn export(session: &Session, arguments: &GraphExport, output: Output) -> a
         },
     )
     .await?;
-    let drawn = write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
+    // Writing a graph blocks its thread.
+    let drawn = tokio::task::block_in_place(|| {
+        write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))
+    })?;
     if let Some(drawn) = drawn.filter(|drawn| 0 < drawn.left_out) {
         let (shown, nodes) = (drawn.shown, drawn.nodes);
         output.note(

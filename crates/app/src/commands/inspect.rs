@@ -199,14 +199,17 @@ fn show_pending(
 
 pub(crate) async fn export(session: &Session, arguments: &Export) -> anyhow::Result<u8> {
     let export = pikerag_engine::export(session).await?;
-    write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))?;
+    // Writing an export blocks its thread.
+    tokio::task::block_in_place(|| {
+        write_to(arguments.output.as_deref(), |writer| Ok(export.write(writer)?))
+    })?;
     Ok(0)
 }
 
 /// Writes to a new file, or to standard output: exactly, or plain where that is a terminal.
 pub(super) fn write_to<T>(
     path: Option<&Path>,
-    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     match path {
         Some(path) => {
@@ -217,7 +220,7 @@ pub(super) fn write_to<T>(
         None => {
             let stdout = std::io::stdout();
             let is_terminal = stdout.is_terminal();
-            let quiet = Quiet(stdout.lock());
+            let quiet = Quiet(stdout);
             match is_terminal {
                 true => through(BufWriter::new(Shown::on(quiet)), write),
                 false => through(BufWriter::new(quiet), write),
@@ -228,8 +231,8 @@ pub(super) fn write_to<T>(
 
 /// Writes and flushes: an error of a buffer that is only dropped would be lost.
 fn through<T>(
-    mut to: impl Write,
-    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+    mut to: impl Write + Send,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let written = write(&mut to)?;
     to.flush()?;

@@ -1,9 +1,9 @@
-//! Runs `delete`, `backup`, `restore`, `original` and `check`.
+//! Runs `delete`, `backup`, `restore`, `migrate`, `original` and `check`.
 
 use std::path::Path;
 
 use pikerag_engine::narrate::{Language, Words};
-use pikerag_engine::parts::{Finding, Health, Part, Remains};
+use pikerag_engine::parts::{Copied, Finding, Health, Part, Remains};
 use pikerag_engine::{
     BackupResponse, CheckRequest, DeleteRequest, DeleteResponse, Session, chinese_check,
 };
@@ -94,7 +94,7 @@ pub(crate) async fn backup(session: &Session, output: Output, to: &Path) -> anyh
         return say_json(&response);
     }
     let BackupResponse { base, backup, .. } = &response;
-    let (base, backup, copied) = (base.display(), backup.display(), copied(&response));
+    let (base, backup, copied) = (base.display(), backup.display(), copied(&response.copied));
     output.say(
         format!("{base} is in {backup}: {}", copied.english),
         format!("{base} 已备份到 {backup}：{}", copied.chinese),
@@ -108,7 +108,7 @@ pub(crate) async fn restore(session: &Session, output: Output, from: &Path) -> a
         return say_json(&response);
     }
     let BackupResponse { base, backup, .. } = &response;
-    let (base, backup, copied) = (base.display(), backup.display(), copied(&response));
+    let (base, backup, copied) = (base.display(), backup.display(), copied(&response.copied));
     output.say(
         format!("{base} is restored from {backup}: {}", copied.english),
         format!("已由 {backup} 恢复 {base}：{}", copied.chinese),
@@ -116,8 +116,27 @@ pub(crate) async fn restore(session: &Session, output: Output, from: &Path) -> a
     Ok(0)
 }
 
-fn copied(response: &BackupResponse) -> Words {
-    let (files, calls, runs) = (response.copied.files, response.copied.calls, response.copied.runs);
+pub(crate) async fn migrate(
+    session: &Session,
+    output: Output,
+    from: &Path,
+    to: &Path,
+) -> anyhow::Result<u8> {
+    let response = pikerag_engine::migrate(session.engine(), from, to).await?;
+    if output.json {
+        return say_json(&response);
+    }
+    let copied = copied(&response.copied);
+    let (from, to) = (response.from.display(), response.to.display());
+    output.say(
+        format!("{from} is copied to {to}: {}", copied.english),
+        format!("已把 {from} 复制到 {to}：{}", copied.chinese),
+    );
+    Ok(0)
+}
+
+fn copied(copied: &Copied) -> Words {
+    let (files, calls, runs) = (copied.files, copied.calls, copied.runs);
     Words::new(
         format!("{}, {}, {}", count(files, "file"), count(calls, "call"), count(runs, "run")),
         format!("{files} 个文件，{calls} 次调用，{runs} 次运行"),

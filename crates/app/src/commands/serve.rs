@@ -148,7 +148,7 @@ fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String
 
 pub(super) fn keys(session: &Session, output: Output, verb: &KeysVerb) -> anyhow::Result<u8> {
     let path = session.settings().server.keys.clone().ok_or(KeysError::NoPlace)?;
-    let keys = Keys::at(&path);
+    let keys = Keys::open(&path)?;
     match verb {
         KeysVerb::Make(make) => made(session, &keys, output, make),
         KeysVerb::List => list(&keys, output),

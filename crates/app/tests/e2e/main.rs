@@ -8,6 +8,8 @@ mod administered;
 #[cfg(test)]
 mod assistants;
 #[cfg(test)]
+mod base_in_postgres;
+#[cfg(test)]
 mod boxes;
 #[cfg(test)]
 mod chinese;

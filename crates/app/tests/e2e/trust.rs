@@ -45,12 +45,18 @@ fn untrusted_folder(settings: &str) -> Place {
 
 /// Hostile files: the aim, whether the user has an endpoint and no model is set, the settings, and
 /// the names that reveal them. `THERE` is an address of the stranger's.
-const HOSTILE: [(&str, bool, &str, &[&str]); 15] = [
+const HOSTILE: [(&str, bool, &str, &[&str]); 16] = [
     (
         "another base of the user's, and a file of the user's in a prompt",
         true,
         "base = \"../private\"\n[methods]\nskr_examples = \"/etc/passwd\"\n",
         &["base", "methods.skr_examples"],
+    ),
+    (
+        "the documents to a database of its own",
+        true,
+        "base = \"postgres://ada@db.example/pikerag\"\n",
+        &["base"],
     ),
     (
         "a budget for a document that expands without end",

@@ -19,18 +19,16 @@ use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_indexing::{Available, Params, Tools};
-use pikerag_knowledge::{
-    ChatModel, CorpusReader, Filter, KnowledgeBase, Ledger, Role, RunEvent, Snapshots, Structure,
-};
+use pikerag_knowledge::{ChatModel, Filter, KnowledgeBase, Ledger, Role, RunEvent, Structure};
 use pikerag_methods::adaptive::try_out;
 use pikerag_methods::{Models, Ports, Tables};
 use pikerag_models::{CallContext, MemoryLedger, Mode, OpenCalls, Payer, Pins, Transport};
-use pikerag_store::{Base, DATABASE};
 
 pub use self::callers::Grant;
 pub use self::cost::{Cost, CostPart};
 pub(crate) use self::searching::SearchLedger;
-use super::{Engine, Shared, blocking};
+use super::{Engine, Shared};
+use crate::base::Base;
 use crate::costs::Costs;
 use crate::error::{EngineError, Result};
 use crate::in_use::InUse;
@@ -45,7 +43,7 @@ use crate::settings::{Chunking, FileChoice, Settings};
 #[derive(Clone)]
 pub struct Session {
     engine: Engine,
-    /// The base's folder.
+    /// The base's folder, or its address.
     folder: PathBuf,
     /// The part of the base that this caller may see.
     visible: Filter,
@@ -97,7 +95,8 @@ impl Session {
         self.engine.settings()
     }
 
-    /// The folder of the base.
+    /// The folder of the base, or its address with the password:
+    /// [`shown_base`](crate::shown_base) gives a name for people.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -124,8 +123,8 @@ impl Session {
     }
 
     /// Whether the base exists.
-    pub(crate) fn has_base(&self) -> bool {
-        self.folder.join(DATABASE).is_file()
+    pub(crate) async fn has_base(&self) -> Result<bool> {
+        self.engine.has_base(&self.folder).await
     }
 
     /// The base, which must exist, for a caller who may see all of it.
@@ -160,14 +159,13 @@ impl Session {
     }
 
     pub(crate) async fn base_or_create(&self) -> Result<Base> {
-        if self.has_base() {
+        if self.has_base().await? {
             let base = self.base().await?;
             if !base.is_read_only() {
                 return Ok(base);
             }
         }
-        let folder = self.folder.clone();
-        Ok(blocking(move || Base::open_or_create(&folder)).await??)
+        self.engine.base_or_create(&self.folder).await
     }
 
     /// A snapshot for a question: the part of the base that the filter admits and the caller may
@@ -195,7 +193,7 @@ impl Session {
         base: &Base,
         seen: Arc<dyn KnowledgeBase>,
     ) -> Result<(Ports, Vec<Notice>)> {
-        let recorded = (self.settings().rerank.first, Arc::new(base.clone()) as Arc<dyn Ledger>);
+        let recorded = (self.settings().rerank.first, base.arc() as Arc<dyn Ledger>);
         self.ports_reranking(base, seen, recorded).await
     }
 
@@ -245,9 +243,9 @@ impl Session {
     /// The tools that indexing needs.
     pub(crate) async fn tools(&self, base: &Base) -> Result<Tools> {
         Ok(Tools {
-            base: Arc::new(base.clone()),
+            base: base.arc(),
             reader: Arc::new(self.shared().reader.clone()),
-            models: self.models(Arc::new(base.clone()))?.chat,
+            models: self.models(base.arc())?.chat,
             embedder: self.embedder_on(base).await?,
         })
     }
@@ -333,7 +331,7 @@ impl Session {
     /// Models that answer with the recorded replies of a run.
     pub(crate) fn models_of_run(&self, base: &Base, events: &[RunEvent]) -> Result<Models> {
         let pins = Pins::all(events.iter().flat_map(|event| event.calls.iter().cloned()));
-        let calls = self.calls(Arc::new(base.clone()), Mode::ReplayOnly);
+        let calls = self.calls(base.arc(), Mode::ReplayOnly);
         self.models_with(&CallContext { pins, ..calls })
     }
 
@@ -352,7 +350,7 @@ impl Session {
         base: &Base,
         role: Role,
     ) -> Result<Option<Arc<dyn ChatModel>>> {
-        Ok(self.models(Arc::new(base.clone()))?.chat.by_role.get(&role).cloned())
+        Ok(self.models(base.arc())?.chat.by_role.get(&role).cloned())
     }
 
     /// The model of a role, with calls not recorded; `None` if none is set.
@@ -365,10 +363,8 @@ impl Session {
     /// Whether the model of the reading rounds collects facts and answers in one call. `doctor`
     /// measures this on the base; `None` if it has not.
     pub(crate) async fn reads_at_once(&self, base: &Base) -> Option<bool> {
-        let calls = CallContext {
-            mode: Mode::ReplayOnly,
-            ..self.calls(Arc::new(base.clone()), Mode::ReplayOnly)
-        };
+        let calls =
+            CallContext { mode: Mode::ReplayOnly, ..self.calls(base.arc(), Mode::ReplayOnly) };
         let models = self.models_with(&calls).ok()?;
         let trial = try_out(models.of(Role::Look)?).await.ok()?;
         Some(trial.reads_at_once())

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Reads the graph once and hands over each line.
 pub(crate) type Export<'a> =
-    &'a dyn Fn(&mut dyn FnMut(ExportLine) -> std::io::Result<()>) -> Result<()>;
+    &'a dyn Fn(&mut (dyn FnMut(ExportLine) -> std::io::Result<()> + Send)) -> Result<()>;
 
 /// Reads the lines of a few nodes, or of the edges from and to them.
 pub(crate) type Among<'a> = &'a dyn Fn(&[NodeId]) -> Result<Vec<ExportLine>>;

@@ -12,7 +12,7 @@ use super::around::Export;
 use super::{Edge, Line, Node, NodeId, line};
 
 /// Writes the whole graph.
-pub(crate) fn graphml(export: Export<'_>, writer: &mut dyn Write) -> crate::Result<()> {
+pub(crate) fn graphml(export: Export<'_>, writer: &mut (dyn Write + Send)) -> crate::Result<()> {
     let templates = Markup::new(&[
         ("node.xml", include_str!("templates/node.xml")),
         ("edge.xml", include_str!("templates/edge.xml")),

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{
-    ChargeEnd, Key, KeyCharge, KeyStore, Ledger, ModelError, Reserved, StoreError,
-};
+use pikerag_knowledge::{ChargeEnd, Key, KeyCharge, KeyStore, ModelError, Reserved, StoreError};
 use pikerag_models::{Charge, ChargeOutcome, Hold, Payer, Usd};
 use tracing::warn;
 

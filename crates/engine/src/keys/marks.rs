@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use pikerag_postgres::Location;
 use tracing::warn;
 
 use crate::made_bases::MadeBases;
@@ -16,7 +17,9 @@ const TEXT: &str =
 
 /// The places of marks: beside the store of keys, and in the folder of each base.
 fn places(settings: &Settings) -> Vec<PathBuf> {
-    let beside = settings.server.keys.as_ref().map(|keys| keys.with_extension("needed"));
+    // A database that is lost takes its keys along.
+    let keys = settings.server.keys.as_ref().filter(|keys| !Location::is_address(keys));
+    let beside = keys.map(|keys| keys.with_extension("needed"));
     let made = MadeBases::of(settings).all();
     let bases = std::iter::once(&settings.base).chain(settings.server.bases.values());
     let bases = bases.chain(made.values());

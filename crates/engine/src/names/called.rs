@@ -7,10 +7,10 @@ use std::path::Path;
 
 use pikerag_knowledge::uri::{file_path, file_uri};
 use pikerag_knowledge::{FileRecord, Filter, FilterField};
-use pikerag_store::Base;
 
 use super::root::Root;
 use super::{Names, without_links};
+use crate::base::{Base, folder_of};
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::settings::this_folder;
@@ -91,8 +91,11 @@ impl Session {
     pub(crate) async fn upload_names(&self, base: &Base) -> Result<Option<UploadNames>> {
         let Some(kept) = base.root().await? else { return Ok(None) };
         let here = this_folder().map_err(EngineError::NoFolder)?;
-        let uploads = Uploads::beside(&here.join(self.folder()));
-        Ok(Some(UploadNames { root: Root::kept(&kept, base.folder()), uploads }))
+        let uploads = Uploads::beside(&here.join(folder_of(self.folder())));
+        Ok(Some(UploadNames {
+            root: Root::kept(&kept, &here.join(folder_of(base.folder()))),
+            uploads,
+        }))
     }
 
     /// The filter, whose conditions on documents also admit uploaded files by the names of their

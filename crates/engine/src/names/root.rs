@@ -74,6 +74,11 @@ impl Root {
             let up = vec![".."; below.components().count()];
             return Ok(if up.is_empty() { ".".to_owned() } else { up.join("/") });
         }
+        self.absolute()
+    }
+
+    /// The root as a base in a database stores it.
+    pub(super) fn absolute(&self) -> Result<String> {
         let path = self.folder.clone();
         path.to_str()
             .map(str::to_owned)

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::Chunking;
 use super::databases::SourcesTable;
 use super::local::LocalTable;
+use super::postgres::PostgresTable;
 use super::rerank::RerankTable;
 use super::runs::RunsTable;
 use super::server::ServerTable;
@@ -21,7 +22,7 @@ use super::server::ServerTable;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SettingsFile {
-    /// Folder of the knowledge base.
+    /// Folder of the knowledge base, or its address in a database.
     pub(super) base: Option<PathBuf>,
     /// The author of verified answers.
     pub(super) author: Option<String>,
@@ -52,6 +53,8 @@ pub(super) struct SettingsFile {
     pub(super) perspectives: Vec<PerspectiveTable>,
     pub(super) retrieval: RetrievalTable,
     pub(super) runs: RunsTable,
+    /// The connections to databases of bases.
+    pub(super) postgres: PostgresTable,
     pub(super) server: ServerTable,
 }
 

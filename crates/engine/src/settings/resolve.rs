@@ -123,6 +123,7 @@ pub(super) fn resolve(
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
     Ok(Settings {
         base: base.or(file.base).unwrap_or_else(|| ".pikerag".into()),
+        postgres: file.postgres.resolve(),
         offline: flags.offline,
         replay: flags.replay,
         program: None,

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 
+use pikerag_postgres::Location;
 use serde::{Deserialize, Serialize};
 
 use super::SettingsError;
@@ -187,9 +188,10 @@ fn needing_trust(file: &SettingsFile) -> Vec<String> {
     names
 }
 
-/// Whether a path may leave the folder that it is relative to.
+/// Whether a path may leave the folder that it is relative to, or names a database.
 fn may_leave_folder(path: &Path) -> bool {
-    path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
+    Location::is_address(path)
+        || path.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Whether a document may use more than by default. Lower limits do no harm.

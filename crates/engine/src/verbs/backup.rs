@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use pikerag_store::{Base, Copied};
+use pikerag_store::{Copied, DATABASE};
 use serde::Serialize;
 
+use crate::base::{address_of, shown_base};
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 
 /// The result of a backup or a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackupResponse {
-    /// Folder of the base.
+    /// Folder or address of the base.
     pub base: PathBuf,
     /// The backup file.
     pub backup: PathBuf,
@@ -63,10 +64,18 @@ pub async fn restore(session: &Session, from: &Path) -> Result<BackupResponse> {
             name: from.display().to_string(),
         });
     }
-    let folder = session.folder().to_owned();
-    let (source, to) = (from.to_owned(), folder.clone());
-    let copied = tokio::task::spawn_blocking(move || Base::restore(&source, &to)).await;
-    let copied = copied.map_err(std::io::Error::from)??;
-    pikerag_knowledge::SearchWriter::refresh(&session.base().await?).await?;
-    Ok(BackupResponse { base: folder, backup: from.to_owned(), copied })
+    let copied = match address_of(session.folder())? {
+        Some(location) => {
+            let file = if from.is_dir() { from.join(DATABASE) } else { from.to_owned() };
+            let database = session.engine().database(&location).await?;
+            pikerag_postgres::import(&database, &location, &file).await?
+        }
+        None => {
+            let (source, to) = (from.to_owned(), session.folder().to_owned());
+            let restore = move || pikerag_store::Base::restore(&source, &to);
+            tokio::task::spawn_blocking(restore).await.map_err(std::io::Error::from)??
+        }
+    };
+    session.base().await?.refresh().await?;
+    Ok(BackupResponse { base: shown_base(session.folder()), backup: from.to_owned(), copied })
 }

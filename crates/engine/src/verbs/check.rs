@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use pikerag_knowledge::CorpusReader;
 use pikerag_store::{Finding, Health, Repair};
 use serde::Serialize;
 

@@ -7,6 +7,7 @@ use pikerag_models::Endpoint;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::shown_base;
 use crate::engine::Session;
 use crate::settings::{EmbedSettings, Reranks};
 
@@ -118,7 +119,7 @@ pub fn configured(session: &Session) -> ConfiguredResponse {
     let cap = settings.cap;
     ConfiguredResponse {
         version: env!("CARGO_PKG_VERSION"),
-        base: settings.base.clone(),
+        base: shown_base(&settings.base),
         offline: settings.offline,
         replay: settings.replay,
         chat,

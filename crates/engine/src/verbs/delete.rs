@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use pikerag_knowledge::{CorpusWriter, SearchWriter};
 use pikerag_store::{Overwriting, Remains};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -113,7 +112,7 @@ pub async fn delete_preview(session: &Session, paths: &[PathBuf]) -> Result<Dele
 /// # }
 /// ```
 pub async fn finish_forgetting(session: &Session) -> Result<bool> {
-    if !session.has_base() {
+    if !session.has_base().await? {
         return Ok(true);
     }
     let base = session.base().await?;

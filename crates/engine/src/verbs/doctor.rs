@@ -3,18 +3,18 @@
 mod speed;
 
 use pikerag_indexing::FileReader;
-use pikerag_knowledge::{CorpusReader, Embedder, ModelError, Role};
+use pikerag_knowledge::{Embedder, ModelError, Role};
 use pikerag_methods::adaptive::try_out;
 use pikerag_models::ollama;
 use pikerag_narrate::{InWords, Words};
 use pikerag_prompt::AskError;
 use pikerag_retrieve::RetrieveError;
-use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use self::speed::check_speed;
 use super::small_call::{failed_call, failure, small_request};
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::EngineError;
 use crate::notice::Notice;

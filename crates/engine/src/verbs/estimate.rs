@@ -79,7 +79,7 @@ pub struct EstimateResponse {
 /// # }
 /// ```
 pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<EstimateResponse> {
-    let base = if session.has_base() { Some(session.base().await?) } else { None };
+    let base = if session.has_base().await? { Some(session.base().await?) } else { None };
     let names = match &base {
         Some(base) => session.names(base).await?,
         None => session.names_of_new_base()?,
@@ -97,8 +97,8 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
         true => base.pending_of(found.files.clone()),
         false => base,
     });
-    let writer = base.as_ref().map(|base| base as &dyn KnowledgeWriter);
-    let known = base.clone().map(|base| Arc::new(base) as Arc<dyn KnowledgeWriter>);
+    let writer = base.as_ref().map(|base| &**base as &dyn KnowledgeWriter);
+    let known = base.as_ref().map(|base| base.arc() as Arc<dyn KnowledgeWriter>);
     let reader = databases.reader(Arc::new(session.reader_at(names.root())), known);
     let available = session.available();
     let counting = Box::pin(pikerag_indexing::estimate::estimate(

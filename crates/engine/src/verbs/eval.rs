@@ -14,7 +14,6 @@ pub use self::searches::eval_searches;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
@@ -23,7 +22,6 @@ use pikerag_eval::report::{self, Report, Row};
 use pikerag_eval::runner::{Judges, Params, RunError, run};
 use pikerag_knowledge::{Role, error_chain};
 use pikerag_methods::{Ports, SolveError};
-use pikerag_store::Base;
 use serde::{Serialize, Serializer};
 
 pub use self::dry_run::{DryRunResponse, Forecast, IndexingForecast};
@@ -32,6 +30,7 @@ use self::plan::{Plan, Set, plan};
 use self::rows::Rows;
 pub use self::searches::SearchesResponse;
 use super::progress::{OnProgress, Progress};
+use crate::base::Base;
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Needed, Result};
 use crate::verbs::eval::corpus::base_of;
@@ -215,7 +214,7 @@ pub(super) async fn ports_for_measuring(
     progress: OnProgress<'_>,
 ) -> Result<Ports> {
     // Each question takes its own snapshot.
-    let (mut ports, notices) = session.ports(base, Arc::new(base.clone())).await?;
+    let (mut ports, notices) = session.ports(base, base.arc()).await?;
     // Verified answers are excluded, because the methods are measured.
     ports.feedback_before = Some(0);
     for notice in notices {
@@ -242,7 +241,7 @@ async fn ask_set(
     let prices = session.settings().prices_by_role();
     let params = Params {
         data_set: &set.name,
-        snapshots: base,
+        snapshots: &**base,
         in_flight: request.concurrency,
         tags: session.settings().methods.weights.tags,
         reads_at_most: session.reads_at_most(),

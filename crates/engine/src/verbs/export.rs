@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use pikerag_store::Base;
-
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::Result;
 
@@ -40,8 +39,8 @@ impl Export {
     ///
     /// # Errors
     /// The base cannot be read, or `writer` fails.
-    pub fn write(&self, writer: &mut dyn Write) -> Result<()> {
-        self.base.export(|line| writeln!(writer, "{line}"))?;
+    pub fn write(&self, writer: &mut (dyn Write + Send)) -> Result<()> {
+        self.base.export(&mut |line| writeln!(writer, "{line}"))?;
         Ok(writer.flush()?)
     }
 }

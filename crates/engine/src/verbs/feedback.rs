@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::{
     Answer, Event, Filter, Ground, Judgement, KeptVerified, RunQuery, RunRecord, RunState,
-    RunStore, TaskClass, Verified, VerifiedReader, VerifiedWriter,
+    TaskClass, Verified,
 };
 use pikerag_methods::find_support;
-use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use self::labels::{LabelsRequest, LabelsResponse, judge_by_labels};
 use super::ask::has_word;
 use super::ask::keeping::now;
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, FeedbackError, Missing, QuestionFile, Result};
 use crate::verbs::runs::named;

@@ -1,12 +1,12 @@
 //! Fills a JSON Schema from a checked answer (`response_format` of other programs).
 
-use pikerag_knowledge::{Account, Event, Role, RunEvent, RunStore, error_chain};
+use pikerag_knowledge::{Account, Event, Role, RunEvent, error_chain};
 use pikerag_methods::{FillSchema, FillSource, Filled, SolveError};
-use pikerag_store::Base;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::AskResponse;
 use super::money::usd_of;
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::notice::Notice;

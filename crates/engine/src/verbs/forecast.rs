@@ -2,7 +2,7 @@
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Asked, Bill, Expected, Setting, expected};
-use pikerag_knowledge::{Role, RunQuery, RunRecord, RunState, RunStore, Usage};
+use pikerag_knowledge::{Role, RunQuery, RunRecord, RunState, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 

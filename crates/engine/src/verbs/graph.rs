@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
 use pikerag_knowledge::LayerKind;
-use pikerag_store::{Base, ExportLine};
+use pikerag_store::{ExportLine, Line as Each};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::Base;
 use crate::engine::Session;
 use crate::engine::blocking;
 use crate::error::{EngineError, Missing, Result};
@@ -300,10 +301,10 @@ impl GraphExport {
     ///
     /// # Errors
     /// The base cannot be read, or `writer` fails.
-    pub fn write(&self, writer: &mut dyn Write) -> Result<Option<GraphDrawn>> {
+    pub fn write(&self, writer: &mut (dyn Write + Send)) -> Result<Option<GraphDrawn>> {
         let drawn = match self.request.format {
             GraphFormat::Jsonl => {
-                self.base.export(|line| writeln!(writer, "{line}"))?;
+                self.base.export(&mut |line| writeln!(writer, "{line}"))?;
                 None
             }
             GraphFormat::Graphml => {
@@ -344,8 +345,6 @@ impl GraphExport {
         Ok((Selection { around, nodes: total(true), edges: total(false) }, Some(node.id)))
     }
 }
-
-type Each<'a> = &'a mut dyn FnMut(ExportLine) -> std::io::Result<()>;
 
 /// The whole graph, line by line.
 fn all(base: &Base) -> impl Fn(Each<'_>) -> Result<()> + '_ {

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use pikerag_indexing::{FileError, Outcome, Params, Report, Tools, build, read_files};
 use pikerag_knowledge::uri::is_relation;
-use pikerag_knowledge::{ChatModels, CorpusWriter, RefusalWriter, Structure};
+use pikerag_knowledge::{ChatModels, Structure};
 use pikerag_models::{Cap, Meter, Portion, Prices};
 use pikerag_narrate::InWords;
 use pikerag_sources::DatabaseUrl;
-use pikerag_store::Base;
 use serde::Serialize;
 use tracing::info;
 use utoipa::ToSchema;
@@ -20,6 +19,7 @@ use super::jobs::remaining_in as remaining_work;
 use super::lost::{Lost, UnclearFiles};
 use super::original::KeptOriginals;
 use super::progress::{OnProgress, Progress};
+use crate::base::{Base, shown_base};
 use crate::corrected::CorrectedReader;
 use crate::databases::Databases;
 use crate::engine::{Cost, Session};
@@ -137,7 +137,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
     for notice in &databases.notices {
         (request.progress)(Progress::Notice(notice.clone()));
     }
-    if !session.has_base() && databases.tables.is_empty() {
+    if !session.has_base().await? && databases.tables.is_empty() {
         let mut found = files::find(&request.paths, &session.names_of_new_base()?, &choice);
         if found.files.is_empty() {
             found.left_out.extend(databases.left_out);
@@ -268,11 +268,11 @@ async fn fill_own(
         _ => files.to_vec(),
     };
     let own = base.pending_of(own);
-    let bill = pikerag_indexing::estimate::left(&own, params, &tools.available()).await?;
+    let bill = pikerag_indexing::estimate::left(&*own, params, &tools.available()).await?;
     let calls = request.accepted_calls.unwrap_or(bill.calls as u64);
     let meter = capped_at(calls);
     tools.models = within(tools.models, Some(&meter));
-    let of_own = Tools { base: Arc::new(own), ..tools.clone() };
+    let of_own = Tools { base: own.arc(), ..tools.clone() };
     let report = build(&of_own, params, &watch, report).await?;
     let left = remaining_work(session, base, params).await?;
     let made = meter.total().calls;
@@ -303,7 +303,7 @@ fn within(models: ChatModels, meter: Option<&Arc<Meter>>) -> ChatModels {
 fn nothing_read(session: &Session, found: Found) -> IndexResponse {
     let omitted = by_kind(&found.omitted);
     let report = Report { files: failures(found.left_out).collect(), ..Report::default() };
-    let base = session.folder().to_owned();
+    let base = shown_base(session.folder());
     let (gone, unclear, pruned, originals, retried) = Default::default();
     IndexResponse {
         report,

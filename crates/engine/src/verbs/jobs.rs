@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use pikerag_indexing::Params;
 use pikerag_indexing::estimate::{Estimate, left};
-use pikerag_knowledge::{JobBill, Jobs, Progress, RefusalWriter, Role, Stage};
-use pikerag_store::Base;
+use pikerag_knowledge::{JobBill, Jobs, Role, Stage};
 
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::files;
@@ -64,9 +64,11 @@ pub(super) fn bill(estimate: &Estimate, usd: Option<f64>, texts: usize) -> JobBi
 /// ```
 pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dyn Jobs>>> {
     Ok(match create {
-        CreateBase::Yes => Some(Arc::new(session.base_or_create().await?)),
-        CreateBase::No if session.has_base() => Some(Arc::new(session.base().await?)),
-        CreateBase::No => None,
+        CreateBase::Yes => Some(session.base_or_create().await?.arc()),
+        CreateBase::No => match session.has_base().await? {
+            true => Some(session.base().await?.arc()),
+            false => None,
+        },
     })
 }
 
@@ -150,7 +152,7 @@ pub(super) async fn remaining_in(
             base.refusals().await?.iter().filter(|refusal| refusal.stage == stage).count();
         texts = base.count_without_vector(embedder.name()).await?.saturating_sub(refused);
     }
-    let estimate = left(base, params, &session.available()).await?;
+    let estimate = left(&**base, params, &session.available()).await?;
     Ok(RemainingWork { usd: session.price_of_estimate(&estimate), estimate, texts })
 }
 

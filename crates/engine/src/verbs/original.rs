@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use pikerag_knowledge::uri::file_path;
-use pikerag_knowledge::{CorpusWriter, FileRecord, Which, file_part};
-use pikerag_store::Base;
+use pikerag_knowledge::{FileRecord, Which, file_part};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;

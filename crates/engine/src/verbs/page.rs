@@ -1,10 +1,10 @@
 //! Draws a page of a document, so that readers can check a citation (`page`).
 
 use pikerag_knowledge::uri::file_path;
-use pikerag_knowledge::{CorpusWriter, Filter, Snapshots, SourceId, Which};
+use pikerag_knowledge::{Filter, SourceId, Which};
 use pikerag_parse::PagePicture;
-use pikerag_store::Base;
 
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::verbs::read::source;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use pikerag_indexing::FileReader;
 use pikerag_knowledge::uri::{document_uri, file_path};
 use pikerag_knowledge::{Chunk, ChunkId, Correction, Document, Misfit, Source, SourceId};
-use pikerag_store::Base;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ask::keeping::now;
+use crate::base::Base;
 use crate::corrected::{CorrectedReader, corrections_of, hash_of, is_in};
 use crate::engine::{Session, blocking};
 use crate::error::{EngineError, Missing, Result};

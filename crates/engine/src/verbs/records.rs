@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use pikerag_knowledge::{
-    Account, Chunk, ChunkId, ChunkSet, Filter, KnowledgeBase, KnowledgeWriter, Progress, Record,
+    Account, Chunk, ChunkId, ChunkSet, Filter, KnowledgeBase, KnowledgeWriter, Record,
     RecordSchema, RecordsOf, Role, Stage, Which, file_part, file_uri,
 };
 use pikerag_records::{propose_by_model, propose_from_columns};
-use pikerag_store::Base;
 use serde::Serialize;
 
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 
@@ -121,10 +121,10 @@ async fn proposed(
     // No chunk has done this stage, so all are pending.
     let ids =
         base.pending(&Stage("propose".to_owned()), ChunkSet::Searchable, None, usize::MAX).await?;
-    let mut proposed = from_tables(base, &ids, &wanted).await?;
-    proposed.extend(from_metadata(base, &wanted).await?);
+    let mut proposed = from_tables(&**base, &ids, &wanted).await?;
+    proposed.extend(from_metadata(&**base, &wanted).await?);
     if let Some(model) = session.tools(base).await?.models.of(Role::Extract) {
-        let sample = sample(base, &ids, &wanted).await?;
+        let sample = sample(&**base, &ids, &wanted).await?;
         if !sample.is_empty() {
             let by_model = propose_by_model(model, &sample, &mut Account::default()).await;
             proposed.extend(by_model.map_err(EngineError::NoProposal)?);

@@ -4,18 +4,16 @@ mod compared;
 mod prompts;
 
 use pikerag_baselines::{Method, Overrides};
-use pikerag_knowledge::{
-    Change, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
-};
+use pikerag_knowledge::{Change, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState};
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Retrace, VerifiedUse};
-use pikerag_store::Base;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ask::{AskRequest, AskResponse, Asking};
 use super::money::RunUsd;
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::sandbox::is_alive;

@@ -132,7 +132,7 @@ async fn searched(session: &Session, request: &SearchRequest) -> Result<SearchRe
     }
     let first = request.rerank.unwrap_or(rerank.first);
     let ledger: Arc<dyn Ledger> = match request.recorded {
-        Recorded::First => Arc::new(base.clone()),
+        Recorded::First => base.arc(),
         Recorded::Soon => Arc::new(SearchLedger(base.clone())),
     };
     let memory = session.memory(&base, seen.as_ref(), &request.filter).await?;

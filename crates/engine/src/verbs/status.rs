@@ -5,17 +5,15 @@ use std::path::PathBuf;
 
 use pikerag_indexing::mark_in_words;
 use pikerag_indexing::waiting::{stale, waiting};
-use pikerag_knowledge::{
-    Backlog, BaseSummary, CorpusReader, Progress, Stage, Structure, Usage, VerifiedReader,
-    error_chain,
-};
+use pikerag_knowledge::{Backlog, BaseSummary, Stage, Structure, Usage, error_chain};
 use pikerag_methods::{ReplacedDocument, replaced_documents};
-use pikerag_store::{Base, Originals};
+use pikerag_store::Originals;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::feedback;
 use super::lost::{Lost, UnclearFiles};
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::files::{OmittedFiles, by_kind, omitted_by_name};
@@ -120,7 +118,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
     if session.sees_all() {
         let (wanted, available) = (&session.settings().ingest, session.available());
         waiting = backlog(session, &base, &summary, embedder.as_deref()).await?;
-        outdated = stale(&base, wanted, &available, embedder.as_deref()).await?;
+        outdated = stale(&*base, wanted, &available, embedder.as_deref()).await?;
         originals = base.originals().await?;
     } else {
         summary.calls = 0;
@@ -138,7 +136,7 @@ pub async fn status(session: &Session) -> Result<StatusResponse> {
         gone: lost.gone,
         omitted_in_base: by_kind(&omitted_by_name(&names, &session.settings().choice)),
         same: same(&names),
-        replaced: replaced_documents(&base, &paths).await?,
+        replaced: replaced_documents(&*base, &paths).await?,
         originals,
         verified: base.verified().await?.len(),
         stale_answers: feedback::stale(&base).await?.len(),
@@ -156,7 +154,7 @@ async fn backlog(
     summary: &BaseSummary,
     embedder: Option<&str>,
 ) -> Result<Vec<Backlog>> {
-    let mut marks = waiting(base, &session.settings().ingest, &session.available()).await?;
+    let mut marks = waiting(&**base, &session.settings().ingest, &session.available()).await?;
     // Work begun with a model that is missing today is still pending.
     for begun in &summary.pending {
         if marks.iter().all(|other| other.stage != begun.stage) {

@@ -1,6 +1,6 @@
 //! Lists the typed tables of the base and runs SQL statements over them (`tables`, `sql`).
 
-use pikerag_knowledge::{DataError, DataTable, DataTables, SqlLimits, SqlRows, StoreError};
+use pikerag_knowledge::{DataError, DataTable, SqlLimits, SqlRows, StoreError};
 
 use crate::engine::Session;
 use crate::error::Result;

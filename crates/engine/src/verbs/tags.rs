@@ -7,7 +7,7 @@ use pikerag_extract::tag_key;
 use pikerag_indexing::{Learned, Sample, learn, pair_with_keys};
 use pikerag_knowledge::{
     KeyedClass, NameKey, Origin, Role, TagClass, TagClassId, TagCount, TagEdit, TagExample,
-    TagPair, TagQuery, TagReader, TagWriter, Which,
+    TagPair, TagQuery, Which,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -8,11 +8,13 @@ use pikerag_indexing::{FileError, MissingPart};
 use pikerag_knowledge::{DataError, Misfit, ModelError, QueryError, StoreError};
 use pikerag_narrate::{InWords, budget, chinese_reason, foreign, settings_fault, system};
 use pikerag_parse::ParseError;
+use pikerag_postgres::ServerProblem;
 use pikerag_prompt::{AskError, Unreadable};
 use pikerag_retrieve::RetrieveError;
 use pikerag_store::BaseProblem;
 use pikerag_train::TrainError;
 
+use super::base::{problem, server};
 use super::change::change_chat;
 use super::database::database;
 use super::local::{fetching, local_model};
@@ -46,6 +48,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(change_chat));
     let known = known.or_else(|| error.downcast_ref().map(store));
     let known = known.or_else(|| error.downcast_ref().map(problem));
+    let known = known.or_else(|| error.downcast_ref().map(server));
     let known = known.or_else(|| error.downcast_ref().map(data));
     let known = known.or_else(|| error.downcast_ref().map(file));
     let known = known.or_else(|| error.downcast_ref().map(database));
@@ -119,7 +122,11 @@ fn model(error: &ModelError) -> String {
 
 fn store(error: &StoreError) -> String {
     match error {
-        StoreError::Failed { source, .. } if source.is::<BaseProblem>() => "操作失败".to_owned(),
+        StoreError::Failed { source, .. }
+            if source.is::<BaseProblem>() || source.is::<ServerProblem>() =>
+        {
+            "操作失败".to_owned()
+        }
         StoreError::Failed { what, .. } => format!("操作失败（{what}）"),
         StoreError::Missing { what } => format!("知识库中没有 {what}"),
         StoreError::NoField { field, known } => {
@@ -128,26 +135,6 @@ fn store(error: &StoreError) -> String {
         }
         StoreError::Data(error) => data(error),
         StoreError::NotOurs { path, reason } => format!("无法打开 {path}：{}", foreign(reason)),
-    }
-}
-
-fn problem(error: &BaseProblem) -> String {
-    match error {
-        BaseProblem::ReadOnly { folder } => format!("{} 不可写", folder.display()),
-        BaseProblem::Busy { path } => format!("另一个进程正在使用 {}", path.display()),
-        BaseProblem::StillRead { path } => format!(
-            "已从 {} 彻底删除的内容尚未覆写：此前开始的提问、检索或导出仍在读取",
-            path.display()
-        ),
-        BaseProblem::Forgotten { folder } => {
-            format!("其间 {} 中有内容被彻底删除", folder.display())
-        }
-        BaseProblem::Exists { folder } => format!("{} 中已有知识库，未作改动", folder.display()),
-        BaseProblem::FileThere { path } => format!("{} 已存在，未作改动", path.display()),
-        BaseProblem::DamagedDatabase { path, faults } => {
-            let faults: Vec<String> = faults.iter().map(|fault| foreign(fault)).collect();
-            format!("{} 已损坏：{}", path.display(), faults.join("；"))
-        }
     }
 }
 

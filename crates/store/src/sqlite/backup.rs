@@ -148,12 +148,20 @@ pub(super) fn is_damage(error: &(dyn Error + 'static)) -> bool {
 
 /// Whether a copy may replace a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     New,
     Any,
 }
 
-/// Removes drafts that killed copies to the same file left behind.
+/// The file beside `to` in which this process writes a copy. Drafts that killed copies to the same
+/// file left behind are removed.
+pub(super) fn draft_of(to: &Path) -> PathBuf {
+    remove_drafts(to);
+    let mut draft = to.as_os_str().to_owned();
+    draft.push(format!(".draft{}", std::process::id()));
+    draft.into()
+}
+
 fn remove_drafts(to: &Path) {
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Ok(entries) = fs::read_dir(folder.unwrap_or(Path::new("."))) else { return };
@@ -177,46 +185,58 @@ fn copy(
     change: impl FnOnce(&Connection) -> Result<(), StoreError>,
 ) -> Result<Copied, StoreError> {
     let doing = format!("writing {}", to.display());
-    remove_drafts(to);
-    let mut draft = to.as_os_str().to_owned();
-    draft.push(format!(".draft{}", std::process::id()));
-    let draft = PathBuf::from(draft);
+    let draft = draft_of(to);
     let written = || -> Result<Copied, StoreError> {
         let name = draft.to_str().ok_or("its name is not UTF-8").context(&doing)?;
         from.execute("VACUUM INTO ?1", [name]).context(&doing)?;
         let made = Connection::open(&draft).context(&doing)?;
         change(&made)?;
-        let count = |table: &str| {
-            let sql = format!("SELECT count(*) FROM {table}");
-            made.query_row(&sql, [], |row| rows::size(row, 0)).context(&doing)
-        };
-        let (files, calls) = (count("files")?, count("calls")?);
-        // Layouts before 4 have no runs.
-        let has_runs = made.table_exists(None, "runs").context(&doing)?;
-        let runs = if has_runs { count("runs")? } else { 0 };
-        drop(made);
-        let file = File::open(&draft).context(&doing)?;
-        file.sync_all().context(&doing)?;
-        let bytes = file.metadata().context(&doing)?.len();
-        if place == Place::New {
-            // The target is created last, so that a killed copy leaves nothing that looks like a
-            // backup. The first of several copies wins.
-            match File::create_new(to) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    return Err(BaseProblem::FileThere { path: to.to_owned() }).context(&doing);
-                }
-                made => drop(made.context(&doing)?),
-            }
-        }
-        fs::rename(&draft, to).context(&doing)?;
-        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            File::open(folder).and_then(|folder| folder.sync_all()).context(&doing)?;
-        }
-        Ok(Copied { bytes, files, calls, runs })
+        keep(made, &draft, to, place)
     };
     let copied = written();
     if copied.is_err() {
         let _ = fs::remove_file(&draft);
     }
     copied
+}
+
+/// Renames a complete draft to `to`, once it is on disk.
+pub(super) fn keep(
+    made: Connection,
+    draft: &Path,
+    to: &Path,
+    place: Place,
+) -> Result<Copied, StoreError> {
+    let doing = format!("writing {}", to.display());
+    let copied = counted(&made).context(&doing)?;
+    drop(made);
+    let file = File::open(draft).context(&doing)?;
+    file.sync_all().context(&doing)?;
+    let bytes = file.metadata().context(&doing)?.len();
+    if place == Place::New {
+        // The target is created last, so that a killed copy leaves nothing that looks like a
+        // backup. The first of several copies wins.
+        match File::create_new(to) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(BaseProblem::FileThere { path: to.to_owned() }).context(&doing);
+            }
+            made => drop(made.context(&doing)?),
+        }
+    }
+    fs::rename(draft, to).context(&doing)?;
+    if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        File::open(folder).and_then(|folder| folder.sync_all()).context(&doing)?;
+    }
+    Ok(Copied { bytes, ..copied })
+}
+
+/// The content of a database; its bytes are unknown.
+pub(super) fn counted(database: &Connection) -> rusqlite::Result<Copied> {
+    let count = |table: &str| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        database.query_row(&sql, [], |row| rows::size(row, 0))
+    };
+    // Layouts before 4 have no runs.
+    let runs = if database.table_exists(None, "runs")? { count("runs")? } else { 0 };
+    Ok(Copied { bytes: 0, files: count("files")?, calls: count("calls")?, runs })
 }

@@ -10,16 +10,18 @@ use rusqlite::{OptionalExtension, Transaction, params};
 const VALID_FOR: i64 = 60;
 
 /// This process, identified so that others can tell whether it still runs.
-pub(crate) struct ProcessIdentity {
+pub struct ProcessIdentity {
     /// The boot of the machine and the process namespace of the container; empty if unknown.
-    pub(crate) place: String,
-    pub(crate) process: u32,
+    pub place: String,
+    /// Its number, which another process may have later.
+    pub process: u32,
     /// The start time of the process, because process numbers are reused.
-    pub(crate) began: u64,
+    pub began: u64,
 }
 
 impl ProcessIdentity {
-    pub(crate) fn this_process() -> Self {
+    /// The process that calls.
+    pub fn this_process() -> Self {
         let process = std::process::id();
         let place = fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .and_then(|boot| Ok((boot, fs::read_link("/proc/self/ns/pid")?)))
@@ -32,7 +34,7 @@ impl ProcessIdentity {
 
     /// Whether a process has certainly ended. Nothing is known here about other machines and
     /// containers.
-    pub(crate) fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
+    pub fn knows_gone(&self, place: &str, process: u32, then: u64) -> bool {
         !place.is_empty() && place == self.place && began(process) != Some(then)
     }
 }

@@ -33,7 +33,7 @@ const SETS: [&[VectorSet]; 6] = [
 ];
 
 /// All sets of vectors.
-pub(super) fn sets() -> impl Iterator<Item = VectorSet> {
+pub fn sets() -> impl Iterator<Item = VectorSet> {
     SETS.into_iter().flatten().copied()
 }
 
@@ -360,7 +360,8 @@ fn read_codes(connection: &Connection, set: VectorSet) -> Result<Lengths, StoreE
     Ok(codes)
 }
 
-pub(super) fn set_name(set: VectorSet) -> &'static str {
+/// The name of a set in files and findings.
+pub fn set_name(set: VectorSet) -> &'static str {
     match set {
         VectorSet::Chunks => "chunks",
         VectorSet::Atoms(AtomKind::Question) => "questions",

@@ -9,6 +9,7 @@ mod nodes;
 use pikerag_knowledge::StoreError;
 
 pub use self::line::ExportLine;
+pub use self::nodes::tagged;
 use super::base::Base;
 use crate::error::Context;
 

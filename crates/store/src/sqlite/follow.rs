@@ -207,7 +207,7 @@ fn is_whole(index: &FullText) -> Result<bool, StoreError> {
 }
 
 /// The text of a chunk for full text and embedders: title, headings, text.
-pub(super) fn searchable(chunk: &Chunk) -> String {
+pub fn searchable(chunk: &Chunk) -> String {
     format!("{}\n{}", chunk.full_title(), chunk.searched_text())
 }
 

@@ -10,6 +10,7 @@ use pikerag_knowledge::{Millis, RunId, StoreError};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 
+pub use self::traces::asks;
 use self::traces::{Found, Traces};
 use super::base::Base;
 use super::codes::sets;

@@ -44,17 +44,18 @@ pub(super) fn entity(connection: &Connection, id: EntityId) -> rusqlite::Result<
 
 /// Spellings with the number of chunks that use them; empty ones do not count.
 #[derive(Default)]
-struct Votes(BTreeMap<String, usize>);
+pub struct Votes(BTreeMap<String, usize>);
 
 impl Votes {
-    fn add(&mut self, vote: String) {
+    /// Counts a spelling.
+    pub fn add(&mut self, vote: String) {
         if !vote.is_empty() {
             *self.0.entry(vote).or_default() += 1;
         }
     }
 
     /// The most frequent spelling; among equals, the first in the alphabet.
-    fn winner(self) -> Option<String> {
+    pub fn winner(self) -> Option<String> {
         let mut best: Option<(String, usize)> = None;
         for (vote, count) in self.0 {
             if best.as_ref().is_none_or(|(_, most)| *most < count) {
@@ -66,7 +67,7 @@ impl Votes {
 }
 
 /// Each description once, in order, without empty ones.
-fn each_once(descriptions: Vec<String>) -> Vec<String> {
+pub fn each_once(descriptions: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut once = descriptions;
     once.retain(|text| !text.is_empty() && seen.insert(text.clone()));

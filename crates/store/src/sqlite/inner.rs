@@ -28,6 +28,11 @@ pub const DATABASE: &str = "base.sqlite";
 /// Counts how often this process opened a base.
 static OPENINGS: AtomicU64 = AtomicU64::new(0);
 
+/// A number that no other opening of a base in this process has, in whichever store.
+pub fn next_opening() -> u64 {
+    OPENINGS.fetch_add(1, Ordering::Relaxed)
+}
+
 /// How soon a search finds stored words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
@@ -98,7 +103,7 @@ impl Inner {
             freshness,
             last_update: LastUpdate::default(),
             identity,
-            opening: OPENINGS.fetch_add(1, Ordering::Relaxed),
+            opening: next_opening(),
             writer: writer.map(Mutex::new),
             idle: Idle::default(),
             fulltext: Mutex::default(),

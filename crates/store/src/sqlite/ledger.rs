@@ -217,7 +217,7 @@ impl Drop for Inner {
 }
 
 /// The later of the stored and the unwritten record, by the number behind `#`.
-fn later(
+pub fn later(
     kept: Option<&CallRecord>,
     unwritten: &HashMap<String, CallRecord>,
     key: &str,

@@ -62,7 +62,7 @@ pub(super) fn note_run(
 }
 
 /// Adds all texts in a JSON value that look like the name of a node.
-fn collect_nodes(value: &Value, nodes: &mut BTreeSet<i64>) {
+pub fn collect_nodes(value: &Value, nodes: &mut BTreeSet<i64>) {
     match value {
         Value::String(text) if text.len() == DIGITS => {
             nodes.extend(u64::from_str_radix(text, 16).ok().map(u64::cast_signed));

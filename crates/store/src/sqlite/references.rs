@@ -10,7 +10,7 @@ use super::rows;
 const NAMESAKES: i64 = 3;
 
 /// The stored number of a name's kind; 4 for parts of a title that are no reference.
-pub(super) fn code(how: Option<ReferenceKind>) -> i64 {
+pub fn code(how: Option<ReferenceKind>) -> i64 {
     match how {
         Some(ReferenceKind::Link) => 0,
         Some(ReferenceKind::File) => 1,
@@ -20,7 +20,8 @@ pub(super) fn code(how: Option<ReferenceKind>) -> i64 {
     }
 }
 
-fn kind(code: i64) -> ReferenceKind {
+/// The kind that [`code`] numbered.
+pub fn kind(code: i64) -> ReferenceKind {
     let place = usize::try_from(code).unwrap_or(usize::MAX);
     ReferenceKind::ALL.get(place).copied().unwrap_or(ReferenceKind::Title)
 }

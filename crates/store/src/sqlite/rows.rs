@@ -52,7 +52,10 @@ pub(super) fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
 type Packed = (usize, usize, Option<u32>, f32, f32, f32, f32);
 
 /// Boxes as they are stored; `None` if there are none.
-pub(super) fn packed(boxes: &[PageBox]) -> serde_json::Result<Option<String>> {
+///
+/// # Errors
+/// A number is not finite.
+pub fn packed(boxes: &[PageBox]) -> serde_json::Result<Option<String>> {
     let pack = |PageBox { span, page, area }: &PageBox| -> Packed {
         (span.start, span.end, *page, area.left, area.top, area.right, area.bottom)
     };
@@ -60,7 +63,11 @@ pub(super) fn packed(boxes: &[PageBox]) -> serde_json::Result<Option<String>> {
     (!packed.is_empty()).then(|| serde_json::to_string(&packed)).transpose()
 }
 
-fn unpacked(text: &str) -> serde_json::Result<Vec<PageBox>> {
+/// The boxes that [`packed`] was given.
+///
+/// # Errors
+/// The text is not what [`packed`] gave.
+pub fn unpacked(text: &str) -> serde_json::Result<Vec<PageBox>> {
     let packed: Vec<Packed> = serde_json::from_str(text)?;
     let unpack = |(start, end, page, left, top, right, bottom)| PageBox {
         span: Span { start, end },

@@ -94,7 +94,7 @@ fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<TextToEmbed> {
 }
 
 /// The text of an entity for embedders: its name and the beginning of its description.
-fn embedded(entity: &Entity) -> String {
+pub fn embedded(entity: &Entity) -> String {
     const CHARACTERS: usize = 2000;
     format!("{}: {}", entity.name, entity.description).chars().take(CHARACTERS).collect()
 }

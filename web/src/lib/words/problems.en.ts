@@ -77,6 +77,7 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "run-forgotten": { title: "The run was deleted with a forgotten document", hint: "Ask again to get a new answer." },
     "base-read-only": { title: "The base cannot be written", hint: "The operator of the server must allow writing." },
     "base-busy": { title: "Another process holds the base", hint: "Try again in a moment." },
+    "database-unreachable": { title: "The database of the base cannot be reached", hint: "Try again in a moment." },
     "base-still-read": { title: "Another request still reads the base", hint: "Try again in a moment." },
     "base-forgotten": { title: "A document was forgotten meanwhile", hint: "Try again." },
     "base-exists": { title: "A base already exists there" },

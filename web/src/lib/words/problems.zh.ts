@@ -77,6 +77,7 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "run-forgotten": { title: "运行已随文档彻底删除", hint: "重新提问即可得到新的回答。" },
     "base-read-only": { title: "知识库不可写", hint: "请服务器管理员允许写入。" },
     "base-busy": { title: "另一进程正占用知识库", hint: "请稍后重试。" },
+    "database-unreachable": { title: "无法连接知识库所在的数据库", hint: "请稍后重试。" },
     "base-still-read": { title: "另一请求仍在读取知识库", hint: "请稍后重试。" },
     "base-forgotten": { title: "其间有文档被彻底删除", hint: "请重试。" },
     "base-exists": { title: "该处已有知识库" },

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{CorpusReader, Embedder, Ledger};
+use pikerag_knowledge::{Embedder, Ledger};
 use pikerag_models::{MemoryLedger, Mode};
 use pikerag_narrate::Words;
-use pikerag_store::Base;
 
 use super::{Session, endpoints, named, weights};
+use crate::base::Base;
 use crate::error::{EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::EmbedSettings;
@@ -25,7 +25,7 @@ impl Session {
     /// local ones exist, it is the one that made the base's vectors, else the one for the
     /// documents' languages.
     pub(crate) async fn embedder_on(&self, base: &Base) -> Result<Option<Arc<dyn Embedder>>> {
-        self.embedder_recorded_by(base, Arc::new(base.clone())).await
+        self.embedder_recorded_by(base, base.arc()).await
     }
 
     pub(super) async fn embedder_recorded_by(

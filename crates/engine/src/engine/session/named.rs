@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{CorpusReader, Embedder, Ledger, StoreError};
+use pikerag_knowledge::{Embedder, StoreError};
 use pikerag_models::{Prefixed, Prefixes, endpoint_identity};
-use pikerag_store::Base;
 
+use crate::base::Base;
 use crate::settings::{EmbedSettings, Settings};
 
 /// The embedder under the name that this base stores: the model's name and a hash of its endpoint

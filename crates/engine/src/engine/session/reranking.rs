@@ -8,9 +8,9 @@ use pikerag_knowledge::{Ledger, Reranker, error_chain};
 use pikerag_methods::RerankBy;
 use pikerag_models::local::{LaterReranker, Weights};
 use pikerag_models::{MemoryLedger, Mode};
-use pikerag_store::Base;
 
 use super::{Session, endpoints};
+use crate::base::Base;
 use crate::error::{EngineError, Result, WeightsOf};
 use crate::notice::Notice;
 use crate::settings::Reranks;
@@ -42,7 +42,7 @@ impl Session {
 
     /// The reranker, with calls recorded in the base.
     pub(crate) fn recorded_reranker(&self, base: &Base) -> Result<Option<Arc<dyn Reranker>>> {
-        self.reranker_with(Arc::new(base.clone()))
+        self.reranker_with(base.arc())
     }
 
     fn reranker_with(&self, ledger: Arc<dyn Ledger>) -> Result<Option<Arc<dyn Reranker>>> {

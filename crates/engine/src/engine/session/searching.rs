@@ -6,9 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pikerag_knowledge::{CallRecord, Claim, Filter, KnowledgeBase, Ledger, StoreError};
 use pikerag_retrieve::Memory;
-use pikerag_store::Base;
 
 use super::Session;
+use crate::base::Base;
 use crate::error::Result;
 
 impl Session {

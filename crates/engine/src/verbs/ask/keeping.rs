@@ -9,15 +9,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use futures::future::join;
 use pikerag_baselines::answer;
 use pikerag_knowledge::{
-    Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, RunStore, StoreError, Structured,
-    StructuredWriter, error_chain,
+    Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, StoreError, Structured, error_chain,
 };
 use pikerag_methods::{Finished, Ports, Retrace, RunParams};
-use pikerag_store::Base;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 
 use super::{AskRequest, AskResponse, Asking};
+use crate::base::Base;
 use crate::corrected::mark_corrected;
 use crate::engine::Session;
 use crate::error::Result;

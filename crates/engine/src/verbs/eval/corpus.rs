@@ -8,12 +8,12 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_eval::datasets::Paragraph;
 use pikerag_eval::report::Indexing;
-use pikerag_store::Base;
 use serde_json::json;
 
 use super::plan::{Corpus, Plan, Set};
 use super::served::indexing_for;
 use super::{EvalRequest, keep, make_folder};
+use crate::base::Base;
 use crate::engine::{Cost, Session};
 use crate::error::{EngineError, Result};
 use crate::files;
@@ -51,7 +51,7 @@ pub(super) async fn base_of(
             (vec![path], vec![format!("pooled {hash}")])
         }
     };
-    let base = Base::open_or_create(&set.folder.join("base"))?;
+    let base = Base::new(pikerag_store::Base::open_or_create(&set.folder.join("base"))?);
     let names_of_files = session.settled_names(&base).await?;
     let found = files::find(&paths, &names_of_files, &session.settings().choice);
     if let Some((path, reason)) = found.left_out.into_iter().next() {

@@ -3,7 +3,7 @@
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::{Bill, Expected, Setting, examining, expected, judging, reranking};
 use pikerag_indexing::estimate::estimate;
-use pikerag_knowledge::{RunQuery, RunRecord, RunStore};
+use pikerag_knowledge::{RunQuery, RunRecord};
 use serde::Serialize;
 
 use super::super::forecast::{ForecastUsd, RUNS, USUAL_CHUNK, asked_here};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pikerag_eval::datasets::{self, Item, Task};
 use pikerag_eval::metrics::contains;
-use pikerag_knowledge::{Answer, RunQuery, RunRecord, RunState, RunStore, Verified};
+use pikerag_knowledge::{Answer, RunQuery, RunRecord, RunState, Verified};
 use pikerag_language::fold::folded;
 use serde::Serialize;
 

@@ -1,10 +1,10 @@
 //! Checks that this program has the prompts that a run was made with.
 
-use pikerag_knowledge::{Ledger, RunEvent, RunId};
+use pikerag_knowledge::{RunEvent, RunId};
 use pikerag_prompt::has_version;
-use pikerag_store::Base;
 use serde::Deserialize;
 
+use crate::base::Base;
 use crate::error::{EngineError, Result};
 
 /// The part of a recorded request that names its prompt.

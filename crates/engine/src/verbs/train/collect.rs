@@ -238,7 +238,7 @@ async fn by_model(
     let to_do = remaining(&kept.all, &items, &request.params);
     let each = Each {
         ports: &ports,
-        snapshots: &base,
+        snapshots: &*base,
         name: "collecting",
         earlier: items.len() - to_do.len(),
         concurrency: request.concurrency,

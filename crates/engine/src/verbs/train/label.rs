@@ -208,7 +208,7 @@ async fn labelled(session: &Session, request: &LabelRequest<'_>) -> Result<Label
     let to_do: Vec<&Item> = items.iter().filter(|item| !there.contains(&item.id)).collect();
     let each = Each {
         ports: &ports,
-        snapshots: &base,
+        snapshots: &*base,
         name: "labelling",
         earlier: items.len() - to_do.len(),
         concurrency: request.concurrency,
@@ -240,7 +240,7 @@ async fn agreed(session: &Session, request: &AgreeRequest<'_>) -> Result<AgreeRe
         kept::header::<Labelled>(&request.labels).map(|header| header.models).unwrap_or_default();
     let each = Each {
         ports: &ports,
-        snapshots: &base,
+        snapshots: &*base,
         name: "comparing",
         earlier: 0,
         concurrency: request.concurrency,

@@ -16,12 +16,24 @@ const SURVEYED: u64 = 200_000;
 
 /// A table without the facts that come from all of its rows.
 pub(in crate::sqlite) struct Entry {
-    pub(super) id: i64,
-    pub(super) table: DataTable,
+    pub(in crate::sqlite) id: i64,
+    pub(in crate::sqlite) table: DataTable,
     /// Whether all of its rows are visible and were surveyed.
     is_known: bool,
     /// Whether some of its rows are hidden.
     is_part: bool,
+}
+
+impl Entry {
+    /// Whether [`described`] reads its rows.
+    pub(in crate::sqlite) fn needs_rows(&self) -> bool {
+        !self.is_known && !self.is_too_large()
+    }
+
+    /// Whether its visible part is too large to be surveyed.
+    fn is_too_large(&self) -> bool {
+        self.is_part && SURVEYED < self.table.rows
+    }
 }
 
 /// The condition that visible rows of a table, or of its alias, fulfil.
@@ -151,7 +163,8 @@ pub(in crate::sqlite) fn described(
     connection: &Connection,
     entry: Entry,
 ) -> rusqlite::Result<DataTable> {
-    let Entry { id, mut table, is_known, is_part } = entry;
+    let (needs_rows, is_too_large) = (entry.needs_rows(), entry.is_too_large());
+    let Entry { id, mut table, is_part, .. } = entry;
     let parts = parts(connection, id)?;
     for part in &parts {
         let named = part.named.iter();
@@ -162,9 +175,9 @@ pub(in crate::sqlite) fn described(
     }
     table.about.retain(|words| *words != table.title);
     table.parts = parts.into_iter().map(|part| part.part).collect();
-    if is_part && SURVEYED < table.rows {
+    if is_too_large {
         table.columns = table.columns.into_iter().map(without_facts).collect();
-    } else if !is_known {
+    } else if needs_rows {
         table.columns = surveyed(connection, id, &visible_rows(is_part, ""), table.columns)?;
     }
     Ok(table)

@@ -9,13 +9,15 @@ const ABOUT: usize = 24;
 
 /// The names that a document gives its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) title: String,
-    pub(super) about: Vec<String>,
+pub struct Named {
+    /// The title of the rows.
+    pub title: String,
+    /// Further words for their subject.
+    pub about: Vec<String>,
 }
 
 /// The name of a file without its folder and ending, on one line.
-pub(super) fn stem(uri: &str) -> String {
+pub fn stem(uri: &str) -> String {
     one_line(uri::stem(&file_path(uri)))
 }
 
@@ -34,7 +36,7 @@ fn only_numbers(heading: &str) -> bool {
 }
 
 /// Names rows by the caption, the last heading above it that is more than a number, or the file.
-pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
+pub fn of_rows(uri: &str, document: &str, headings: &[String], caption: &str) -> Named {
     let caption = one_line(caption);
     let is_short = !caption.is_empty() && caption.chars().count() <= LONGEST;
     let title = match headings.iter().rfind(|heading| !only_numbers(heading)) {
@@ -52,14 +54,14 @@ pub(super) fn of_rows(uri: &str, document: &str, headings: &[String], caption: &
 }
 
 /// Adds words that are not there yet.
-pub(super) fn add(about: &mut Vec<String>, words: String) {
+pub fn add(about: &mut Vec<String>, words: String) {
     if about.len() < ABOUT && !words.trim().is_empty() && !about.contains(&words) {
         about.push(words);
     }
 }
 
 /// Makes a name in SQL from a title, different from those taken.
-pub(super) fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
+pub fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut plain = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {
         match c.is_alphanumeric() {
@@ -81,7 +83,7 @@ pub(super) fn in_sql(title: &str, is_taken: impl Fn(&str) -> bool) -> String {
 
 /// The title of several documents' rows: the one that all have, else their common beginning, else
 /// the first.
-pub(super) fn of_parts<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> String {
+pub fn of_parts<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> String {
     let Some(first) = titles.clone().next() else { return String::new() };
     if titles.clone().all(|title| title == first) {
         return first.to_owned();

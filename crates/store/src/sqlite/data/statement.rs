@@ -118,9 +118,7 @@ pub(in crate::sqlite) fn run_statement(
     limits: SqlLimits,
 ) -> Result<SqlRows, StoreError> {
     let known: Vec<String> = tables.iter().map(|viewed| viewed.table.name.clone()).collect();
-    let lower = statement.to_lowercase();
-    let named: Vec<&Entry> =
-        tables.iter().filter(|viewed| lower.contains(&viewed.table.name)).collect();
+    let named = named(tables, statement);
     let bad = |reason: String| DataError::BadStatement { reason, known: known.clone() };
     let explain = |error: rusqlite::Error, denied: &Denied| match locked(denied).take() {
         Some(reason) => DataError::NotAllowed { reason, known: known.clone() },
@@ -148,6 +146,12 @@ pub(in crate::sqlite) fn run_statement(
         }
         Err(error) => Err(explain(error, &denied).into()),
     }
+}
+
+/// The tables that a statement may name.
+pub(in crate::sqlite) fn named<'a>(tables: &'a [Entry], statement: &str) -> Vec<&'a Entry> {
+    let lower = statement.to_lowercase();
+    tables.iter().filter(|viewed| lower.contains(&viewed.table.name)).collect()
 }
 
 fn read(statement: &mut Statement<'_>, limits: SqlLimits) -> rusqlite::Result<SqlRows> {

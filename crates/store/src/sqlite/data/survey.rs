@@ -13,7 +13,7 @@ use super::functions::is_date;
 const LONGEST: usize = 120;
 
 /// The values counted so far in each column of a table.
-pub(super) struct Survey {
+pub struct Survey {
     columns: Vec<ColumnSurvey>,
 }
 
@@ -32,14 +32,15 @@ struct ColumnSurvey {
 }
 
 impl Survey {
-    pub(super) fn new(columns: &[DataColumn]) -> Self {
+    /// Begins with no row.
+    pub fn new(columns: &[DataColumn]) -> Self {
         let empty =
             |column: &DataColumn| ColumnSurvey { kind: column.kind, ..ColumnSurvey::default() };
         Self { columns: columns.iter().map(empty).collect() }
     }
 
     /// Counts the values of a row.
-    pub(super) fn see(&mut self, values: &[DataValue]) {
+    pub fn see(&mut self, values: &[DataValue]) {
         for (column, value) in self.columns.iter_mut().zip(values) {
             column.see(match value {
                 DataValue::Empty => ValueRef::Null,
@@ -51,7 +52,7 @@ impl Survey {
     }
 
     /// The columns with the facts from their values.
-    pub(super) fn described(self, columns: Vec<DataColumn>) -> Vec<DataColumn> {
+    pub fn described(self, columns: Vec<DataColumn>) -> Vec<DataColumn> {
         columns
             .into_iter()
             .zip(self.columns)
@@ -170,7 +171,7 @@ pub(super) fn in_order(a: &DataValue, b: &DataValue) -> std::cmp::Ordering {
 
 /// A column without the facts that come from all rows. The numbers of filled and unread values
 /// stay, as upper limits.
-pub(super) fn without_facts(column: DataColumn) -> DataColumn {
+pub fn without_facts(column: DataColumn) -> DataColumn {
     let (distinct, least, greatest, samples) = (0, None, None, Vec::new());
     DataColumn { distinct, least, greatest, samples, ..column }
 }

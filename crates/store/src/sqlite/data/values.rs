@@ -5,7 +5,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 /// A value that is bound to a statement.
-pub(super) struct Bound<'a>(pub(super) &'a DataValue);
+pub(in crate::sqlite) struct Bound<'a>(pub(in crate::sqlite) &'a DataValue);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

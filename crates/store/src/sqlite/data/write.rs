@@ -2,15 +2,14 @@
 //! columns, the second stores the values. Memory holds the rows of one chunk, and the titles of all
 //! documents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use pikerag_knowledge::{
-    DataColumn, DataTable, InChunk, RowPlace, RowReader, Span, Stage, Table, TableShape, file_part,
-};
+use pikerag_knowledge::{DataColumn, DataTable, InChunk, RowReader, Span, Stage, TableShape};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::catalogue::{parts, taken, title_of};
-use super::naming::{self, Named};
+use super::chunk_rows::{Captions, ChunkRows, NamedParts, RowForm, StoredChunk, has_own_title};
+use super::naming::Named;
 use super::survey::Survey;
 use super::values::Bound;
 use crate::sqlite::put::json;
@@ -18,7 +17,7 @@ use crate::sqlite::rows;
 use crate::sqlite::rows::limit_of;
 
 /// The fewest rows of a table.
-const FEWEST: u64 = 2;
+pub const FEWEST: u64 = 2;
 
 /// Records which table each chunk's rows belong to, and that the chunk was examined.
 pub(in crate::sqlite) fn put_shapes(
@@ -72,8 +71,8 @@ pub(in crate::sqlite) fn write(
     tx.execute_batch(&format!("DROP TABLE IF EXISTS data_{table}"))?;
     tx.execute("DELETE FROM data_parts WHERE data = ?1", [table])?;
     let rows = Rows::of(tx, table)?;
-    reader.begin(&rows.header);
-    let mut named: BTreeMap<i64, Named> = BTreeMap::new();
+    reader.begin(&rows.form.header);
+    let mut named = NamedParts::new();
     rows.each(tx, |chunk| {
         reader.enter(chunk.place());
         for row in &chunk.rows {
@@ -162,32 +161,10 @@ fn store(
     Ok((row.cast_unsigned(), survey.described(columns)))
 }
 
-/// The chunks of a shape in the order of the documents, and the names of the columns.
+/// The chunks of a shape in the order of the documents, and how they hold its rows.
 struct Rows {
     chunks: Vec<i64>,
-    header: Vec<String>,
-    /// Whether rows are the metadata of documents.
-    is_of_records: bool,
-    /// Whether the first column of such rows is the title of the document.
-    has_title: bool,
-}
-
-/// The rows of one chunk.
-struct ChunkRows {
-    id: i64,
-    source: i64,
-    uri: String,
-    document: String,
-    headings: Vec<String>,
-    /// The text above the rows in this chunk.
-    caption: String,
-    /// The text above the table, which may begin in an earlier chunk.
-    table_caption: String,
-    /// Whether the table begins in this chunk.
-    begins: bool,
-    rows: Vec<Vec<String>>,
-    /// The place of each row in the document's text.
-    spans: Vec<Span>,
+    form: RowForm,
 }
 
 impl Rows {
@@ -207,23 +184,20 @@ impl Rows {
             }
             None => None,
         };
-        let is_of_records = cells.is_none();
-        let has_title = is_of_records && has_titles(connection, table)?;
-        let mut header = match &cells {
-            Some(cells) => from_json::<Table>(cells)?.header,
-            None => fields(connection, table, has_title)?,
+        let form = match &cells {
+            Some(cells) => RowForm::of_cells(cells).map_err(|error| rows::bad(0, error))?,
+            None => RowForm::of_records(fields(connection, table)?, has_titles(connection, table)?),
         };
-        header.truncate(DataTable::MOST_COLUMNS);
-        Ok(Self { chunks, header, is_of_records, has_title })
+        Ok(Self { chunks, form })
     }
 
-    /// Passes the rows to `hand` chunk by chunk, each with as many cells as there are columns.
+    /// Passes the rows to `hand` chunk by chunk.
     fn each(
         &self,
         connection: &Connection,
         mut hand: impl FnMut(ChunkRows) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<()> {
-        let sql = match self.is_of_records {
+        let sql = match self.form.is_of_records {
             false => {
                 "SELECT c.source, s.uri, s.title, c.headings, c.cells, c.text, c.span_start, c.span_end
                  FROM chunks c JOIN sources s ON s.id = c.source WHERE c.id = ?1"
@@ -234,138 +208,54 @@ impl Rows {
             }
         };
         let mut statement = connection.prepare_cached(sql)?;
-        // The document of the last table that began, and the text above it. Its rows may go on in
-        // further chunks.
-        let mut above: (i64, String) = Default::default();
+        let mut captions = Captions::default();
         for id in &self.chunks {
             let mut chunk = statement.query_row([id], |row| self.read(*id, row))?;
-            match chunk.begins || above.0 != chunk.source {
-                true => above = (chunk.source, chunk.caption.clone()),
-                false => chunk.table_caption.clone_from(&above.1),
-            }
+            captions.complete(&mut chunk);
             hand(chunk)?;
         }
         Ok(())
     }
 
     fn read(&self, id: i64, row: &rusqlite::Row<'_>) -> rusqlite::Result<ChunkRows> {
-        let span = Span { start: rows::size(row, 6)?, end: rows::size(row, 7)? };
-        let document: String = row.get(2)?;
-        let json = row.get_ref(4)?.as_str()?;
-        let (mut rows, mut spans, mut caption) = (Vec::new(), Vec::new(), String::new());
-        let mut begins = true;
-        if self.is_of_records {
-            let metadata: BTreeMap<String, String> = from_json(json)?;
-            let value = |name: &String| metadata.get(name).cloned().unwrap_or_default();
-            let title = self.has_title.then(|| document.clone());
-            let values = self.header.iter().skip(usize::from(self.has_title)).map(value);
-            rows.push(title.into_iter().chain(values).collect());
-            spans.push(span);
-        } else {
-            let table: Table = from_json(json)?;
-            // Rows that were split from the header of their table have no line for it.
-            let before = table.lines.len().saturating_sub(table.rows.len());
-            begins = 0 < before;
-            let first = table.lines.first().map_or(span.start, |line| line.start);
-            let text = row.get_ref(5)?.as_str()?;
-            let above = text.get(..first.saturating_sub(span.start)).unwrap_or_default();
-            above.clone_into(&mut caption);
-            for (place, mut cells) in table.rows.into_iter().enumerate() {
-                cells.resize(self.header.len(), String::new());
-                rows.push(cells);
-                spans.push(table.lines.get(before + place).copied().unwrap_or(span));
-            }
-        }
-        let headings = rows_json(row, 3)?;
-        Ok(ChunkRows {
+        let stored = StoredChunk {
             id,
             source: row.get(0)?,
             uri: row.get(1)?,
-            document,
-            headings,
-            table_caption: caption.clone(),
-            caption,
-            begins,
-            rows,
-            spans,
-        })
+            document: row.get(2)?,
+            headings: rows::json(row, 3)?,
+            json: row.get_ref(4)?.as_str()?,
+            text: row.get_ref(5)?.as_str()?,
+            span: Span { start: rows::size(row, 6)?, end: rows::size(row, 7)? },
+        };
+        self.form.read(stored).map_err(|error| rows::bad(4, error))
     }
 }
 
-impl ChunkRows {
-    fn place(&self) -> RowPlace<'_> {
-        RowPlace {
-            file: file_part(&self.uri),
-            headings: &self.headings,
-            caption: &self.table_caption,
-        }
-    }
-
-    /// Records the titles that the document gives its rows. Records of a file take only the file's
-    /// name.
-    fn name(&self, named: &mut BTreeMap<i64, Named>) {
-        if file_part(&self.uri) != self.uri {
-            return;
-        }
-        let Named { title, about } =
-            naming::of_rows(&self.uri, &self.document, &self.headings, &self.caption);
-        let held = named
-            .entry(self.source)
-            .or_insert_with(|| Named { title: title.clone(), about: Vec::new() });
-        // Sheets or captions of one file that have different titles share its name.
-        if held.title != title {
-            held.title = naming::stem(&self.uri);
-        }
-        for words in about {
-            naming::add(&mut held.about, words);
-        }
-    }
-}
-
-/// All metadata fields of the documents of a shape, the title first if it is a column.
-fn fields(connection: &Connection, table: i64, has_title: bool) -> rusqlite::Result<Vec<String>> {
-    let names: BTreeSet<String> = connection
+/// All metadata fields of the documents of a shape.
+fn fields(connection: &Connection, table: i64) -> rusqlite::Result<BTreeSet<String>> {
+    connection
         .prepare_cached(
             "SELECT DISTINCT j.key FROM data_chunks d JOIN sources s ON s.id = d.source, json_each(s.metadata) j
              WHERE d.data = ?1",
         )?
         .query_map([table], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(has_title.then(|| "title".to_owned()).into_iter().chain(names).collect())
+        .collect()
 }
 
-/// Whether a record of a shape has a title of its own. The others are named by their file and
-/// position (`earthquakes 17`) or by their field `name`.
+/// Whether a record of a shape has a title of its own.
 fn has_titles(connection: &Connection, table: i64) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached(
-        "SELECT DISTINCT s.uri, s.title FROM data_chunks d JOIN sources s ON s.id = d.source
+        "SELECT DISTINCT s.uri, s.title, json_extract(s.metadata, '$.name')
+         FROM data_chunks d JOIN sources s ON s.id = d.source
          WHERE d.data = ?1 AND json_extract(s.metadata, '$.name') IS NOT s.title",
     )?;
     let mut rows = statement.query([table])?;
     while let Some(row) = rows.next()? {
         let (uri, title) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
-        if !is_by_place(uri, title) {
+        if has_own_title(uri, title, row.get_ref(2)?.as_str_or_null()?) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// Whether a title is the name of a record's file with a number.
-fn is_by_place(uri: &str, title: &str) -> bool {
-    let file = file_part(uri);
-    let name = file.rsplit('/').next().unwrap_or(file);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).collect() };
-    title.rsplit_once(' ').is_some_and(|(before, number)| {
-        number.bytes().all(|byte| byte.is_ascii_digit()) && letters(before) == letters(stem)
-    })
-}
-
-fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|error| rows::bad(4, error))
-}
-
-fn rows_json(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
-    rows::json(row, column)
 }

@@ -216,7 +216,7 @@ fn verified_answers(connection: &Connection, emit: Emit<'_>) -> Result<(), Store
 }
 
 /// A node as a JSON object that begins with its kind.
-fn tagged(kind: &str, node: &impl Serialize, more: &[(&str, serde_json::Value)]) -> ExportLine {
+pub fn tagged(kind: &str, node: &impl Serialize, more: &[(&str, serde_json::Value)]) -> ExportLine {
     let mut line = serde_json::Map::from_iter([("node".to_owned(), json!(kind))]);
     if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(node) {
         line.extend(fields);

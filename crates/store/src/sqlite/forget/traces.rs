@@ -261,7 +261,7 @@ impl State {
 }
 
 /// Whether a request holds one of the phrases outside the schema for the reply, which is ours.
-fn asks(phrases: &Phrases, request: &str) -> bool {
+pub fn asks(phrases: &Phrases, request: &str) -> bool {
     if !phrases.any_in_json(request) {
         return false;
     }

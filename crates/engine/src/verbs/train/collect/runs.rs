@@ -4,12 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::stream::{self, StreamExt};
-use pikerag_knowledge::{
-    Chunk, CorpusReader, Role, RunId, RunQuery, RunRecord, RunState, RunStore, Seeded,
-    VerifiedReader,
-};
+use pikerag_knowledge::{Chunk, Role, RunId, RunQuery, RunRecord, RunState, Seeded};
 use pikerag_methods::SolveError;
-use pikerag_store::Base;
 use pikerag_train::Trajectory;
 use pikerag_train::answers::answer_steps;
 use pikerag_train::runs::{Known, ReadRun, Unused, next_attempts, read};
@@ -17,6 +13,7 @@ use serde::Serialize;
 
 use super::super::kept::{Header, Kept};
 use super::{CollectForecast, CollectRequest, data_set};
+use crate::base::Base;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::verbs::eval::ports_for_measuring;

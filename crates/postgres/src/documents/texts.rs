@@ -1,0 +1,216 @@
+//! Finds the texts that need a vector, as embedders see them.
+
+use std::collections::HashMap;
+
+use pikerag_knowledge::{AtomKind, Entity, EntityId, NodeId, TextToEmbed, VectorSet};
+use pikerag_store::shared::{embedded, searchable};
+use tokio_postgres::Row;
+
+use crate::fault::Sql;
+use crate::graph::entities;
+use crate::rows::{self, CHUNK_COLUMNS, Text};
+use crate::tx::Tx;
+
+/// A section deeper than this is named by its innermost headings.
+const DEEPEST: i64 = 16;
+/// The most characters of a source or section that embedders see.
+const LONGEST: usize = 2000;
+
+/// Selects texts of a set.
+pub(super) struct Which<'a> {
+    pub(super) embedder: &'a str,
+    /// Only texts after this node.
+    pub(super) after: i64,
+    /// Only texts of these files.
+    pub(super) only: Option<&'a [String]>,
+}
+
+/// The sources of the files in the parameter of this number.
+pub(super) fn of_files(parameter: usize) -> String {
+    format!("(SELECT f.id FROM pikerag_base.sources f WHERE f.file = ANY(${parameter}::text[]))")
+}
+
+/// Texts of a set without a vector of this embedder, by identifier. Entities and summaries belong
+/// to no file.
+pub(super) async fn without_vector(
+    tx: &Tx,
+    set: VectorSet,
+    which: &Which<'_>,
+    limit: i64,
+) -> Sql<Vec<TextToEmbed>> {
+    match set {
+        VectorSet::Chunks => chunks(tx, which, limit).await,
+        VectorSet::Atoms(kind) => atoms(tx, kind, which, limit).await,
+        VectorSet::Entities | VectorSet::Summaries if which.only.is_some() => Ok(Vec::new()),
+        VectorSet::Entities => of_entities(tx, which, limit).await,
+        VectorSet::Summaries => summaries(tx, which, limit).await,
+        VectorSet::Sources => sources(tx, which, limit).await,
+        VectorSet::Sections => sections(tx, which, limit).await,
+    }
+}
+
+async fn chunks(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let sql = format!(
+        "SELECT {CHUNK_COLUMNS} FROM chunks c JOIN sources s ON s.id = c.source
+         LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = $1
+         WHERE v.node IS NULL AND c.id > $2 AND c.searchable
+         AND ($4::text[] IS NULL OR c.source IN {}) ORDER BY c.id LIMIT $3",
+        of_files(4)
+    );
+    let only = which.only.map(Text::all);
+    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let mut texts = Vec::with_capacity(found.len());
+    for row in found {
+        let chunk = rows::chunk(&row)?;
+        texts.push(TextToEmbed { node: chunk.id.into(), text: searchable(&chunk) });
+    }
+    Ok(texts)
+}
+
+async fn atoms(tx: &Tx, kind: AtomKind, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    // There may be a million atoms. Equal counts prove that none is pending, because a vector is
+    // deleted with its atom.
+    let sql = "SELECT (SELECT count(*) FROM pikerag_base.atoms)
+         = (SELECT count(*) FROM pikerag_base.atom_vectors WHERE embedder = $1)";
+    let row = tx.one(sql, &[&Text(which.embedder)]).await?;
+    if row.try_get(0)? {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT a.id, a.text FROM pikerag_base.atoms a
+         WHERE a.kind = $2 AND a.id > $3 AND NOT EXISTS
+             (SELECT 1 FROM pikerag_base.atom_vectors v WHERE v.embedder = $1 AND v.node = a.id)
+         AND ($5::text[] IS NULL OR a.chunk IN
+             (SELECT c.id FROM pikerag_base.chunks c WHERE c.source IN {}))
+         ORDER BY a.id LIMIT $4",
+        of_files(5)
+    );
+    let only = which.only.map(Text::all);
+    let (embedder, kind) = (Text(which.embedder), kind.as_str());
+    let found = tx.all(&sql, &[&embedder, &kind, &which.after, &limit, &only]).await?;
+    found.iter().map(text).collect()
+}
+
+async fn of_entities(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let sql = "SELECT e.id FROM entities e
+         LEFT JOIN entity_vectors v ON v.node = e.id AND v.embedder = $1
+         WHERE v.node IS NULL AND e.id > $2 ORDER BY e.id LIMIT $3";
+    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit]).await?;
+    let ids: Vec<EntityId> = rows::ids(&found)?.into_iter().map(EntityId).collect();
+    let entities = entities::entities(tx, &ids).await?;
+    let text = |entity: &Entity| TextToEmbed { node: entity.id.into(), text: embedded(entity) };
+    Ok(entities.iter().map(text).collect())
+}
+
+async fn summaries(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let sql = "SELECT x.id, x.text FROM summaries x
+         LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = $1
+         WHERE v.node IS NULL AND x.id > $2 ORDER BY x.id LIMIT $3";
+    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit]).await?;
+    found.iter().map(text).collect()
+}
+
+/// Titles of sources, each with the summary of its source.
+async fn sources(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let sql = "SELECT s.id, s.title, coalesce(s.summary, '') FROM sources s
+         LEFT JOIN source_vectors v ON v.node = s.id AND v.embedder = $1
+         WHERE v.node IS NULL AND s.id > $2
+         AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) ORDER BY s.id LIMIT $3";
+    let only = which.only.map(Text::all);
+    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let mut texts = Vec::with_capacity(found.len());
+    for row in found {
+        let (title, summary) = (rows::text(&row, 1)?, rows::text(&row, 2)?);
+        let text = if summary.is_empty() { title } else { format!("{title}\n{summary}") };
+        texts.push(TextToEmbed { node: NodeId(rows::id(&row, 0)?), text: beginning(&text) });
+    }
+    Ok(texts)
+}
+
+/// Headings of sections, below the titles of their sources.
+async fn sections(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let sql = "SELECT x.id, s.title FROM sections x JOIN sources s ON s.id = x.source
+         LEFT JOIN section_vectors v ON v.node = x.id AND v.embedder = $1
+         WHERE v.node IS NULL AND x.id > $2
+         AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) ORDER BY x.id LIMIT $3";
+    let only = which.only.map(Text::all);
+    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let ids = rows::signed(rows::ids(&found)?);
+    let mut paths = paths(tx, &ids).await?;
+    let mut texts = Vec::with_capacity(found.len());
+    for row in found {
+        let (id, title) = (rows::id(&row, 0)?, rows::text(&row, 1)?);
+        let path = paths.remove(&id).unwrap_or_default();
+        texts.push(TextToEmbed { node: NodeId(id), text: beginning(&titled(&title, &path)) });
+    }
+    Ok(texts)
+}
+
+/// The headings that lead to each section, outermost first, its own last.
+async fn paths(tx: &Tx, sections: &[i64]) -> Sql<HashMap<u64, Vec<String>>> {
+    let sql = "WITH RECURSIVE above(node, step, heading, parent) AS (
+             SELECT x.id, 1::bigint, x.heading, x.parent FROM sections x
+             WHERE x.id = ANY($1::bigint[])
+             UNION ALL
+             SELECT a.node, a.step + 1, x.heading, x.parent
+             FROM above a JOIN sections x ON x.id = a.parent WHERE a.step < $2
+         )
+         SELECT node, heading FROM above ORDER BY node, step DESC";
+    let mut paths: HashMap<u64, Vec<String>> = HashMap::new();
+    for row in tx.all(sql, &[&sections, &DEEPEST]).await? {
+        paths.entry(rows::id(&row, 0)?).or_default().push(rows::text(&row, 1)?);
+    }
+    Ok(paths)
+}
+
+/// A path of headings below the title of its source, which the outermost heading may repeat.
+fn titled(title: &str, path: &[String]) -> String {
+    match path.first() {
+        Some(outermost) if outermost == title => path.join(" › "),
+        _ => format!("{title} › {}", path.join(" › ")),
+    }
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(LONGEST).collect()
+}
+
+/// Reads `id, text`.
+fn text(row: &Row) -> Sql<TextToEmbed> {
+    Ok(TextToEmbed { node: NodeId(rows::id(row, 0)?), text: rows::text(row, 1)? })
+}
+
+/// Counts the texts of all sets that have no vector of this embedder.
+pub(super) async fn count_without_vector(tx: &Tx, embedder: &str) -> Sql<usize> {
+    let mut terms = vec![
+        "(SELECT count(*) FROM chunks c WHERE c.searchable AND NOT EXISTS
+         (SELECT 1 FROM chunk_vectors v WHERE v.node = c.id AND v.embedder = $1))"
+            .to_owned(),
+    ];
+    for (nodes, vectors) in [
+        ("atoms", "atom_vectors"),
+        ("entities", "entity_vectors"),
+        ("summaries", "summary_vectors"),
+        ("sources", "source_vectors"),
+        ("sections", "section_vectors"),
+    ] {
+        // Every node is embedded, and its vector is deleted with it, so two counts suffice.
+        terms.push(format!(
+            "(SELECT count(*) FROM {nodes}) - (SELECT count(*) FROM {vectors} WHERE embedder = $1)"
+        ));
+    }
+    let sql = format!("SELECT {}", terms.join(" + "));
+    rows::count_of(tx.number(&sql, &[&Text(embedder)]).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_begins_with_the_title_once() {
+        let path = ["Cranes".to_owned(), "Lifting".to_owned()];
+        assert_eq!(titled("Cranes", &path), "Cranes › Lifting");
+        assert_eq!(titled("Harbour", &path), "Harbour › Cranes › Lifting");
+    }
+}

@@ -1,0 +1,184 @@
+//! Tests how documents, corrections and originals are stored in PostgreSQL, in the database of
+//! `PIKERAG_TEST_POSTGRES`. Without one, nothing is tested.
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures::future::join_all;
+use pikerag_knowledge::{
+    Chunk, ChunkId, ChunkKind, CorpusReader, CorpusWriter, Correction, DocumentGraph, FileRecord,
+    PutReport, Source, SourceId, Span, Which,
+};
+use pikerag_postgres::{Base, Connections, Database, Location};
+
+/// An empty base of its own.
+struct Fresh {
+    database: Arc<Database>,
+    location: Location,
+    base: Base,
+}
+
+impl Fresh {
+    /// `None` without a database.
+    async fn new() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let address = std::env::var("PIKERAG_TEST_POSTGRES").ok()?;
+        let sign = if address.contains('?') { '&' } else { '?' };
+        let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = format!("{address}{sign}base=documents-{process}-{next}");
+        let location = Location::parse(&address).unwrap();
+        let database = Database::connect(&location, Connections::default()).await.unwrap();
+        let base = Base::open_or_create(&database, &location).await.unwrap();
+        Some(Self { database, location, base })
+    }
+
+    async fn remove(self) {
+        self.base.settled().await;
+        assert!(self.database.remove(self.location.base()).await.unwrap());
+    }
+}
+
+fn correction(old: &str) -> Correction {
+    let (fragment, new, by) = (String::new(), "new".to_owned(), "ada".to_owned());
+    Correction { fragment, old: old.to_owned(), new, by, at: 1 }
+}
+
+fn file(path: &str, hash: &str) -> FileRecord {
+    FileRecord { path: path.to_owned(), hash: hash.to_owned(), recipe: "now".to_owned() }
+}
+
+/// A document with a chunk for each text.
+fn document(uri: &str, texts: &[&str]) -> DocumentGraph {
+    let source = SourceId::of(uri);
+    let title = format!("Title of {uri}");
+    let (mut text, mut chunks) = (String::new(), Vec::new());
+    for (ordinal, own) in (0_u32..).zip(texts) {
+        let start = text.len();
+        text.push_str(own);
+        chunks.push(Chunk {
+            id: ChunkId::of(source, "", own, 0),
+            source,
+            uri: uri.to_owned(),
+            title: title.clone(),
+            section: None,
+            headings: Vec::new(),
+            ordinal,
+            kind: ChunkKind::Text,
+            text: (*own).to_owned(),
+            span: Span { start, end: text.len() },
+            page: None,
+            area: None,
+            boxes: Vec::new(),
+            table: None,
+            summary: None,
+            hidden: false,
+        });
+    }
+    let source = Source {
+        id: source,
+        uri: uri.to_owned(),
+        title,
+        media_type: "text/plain".to_owned(),
+        hash: text.clone(),
+        language: None,
+        metadata: BTreeMap::new(),
+        summary: None,
+    };
+    let (sections, links, figures) = (Vec::new(), Vec::new(), Vec::new());
+    let (names, known_as) = (Vec::new(), Vec::new());
+    DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
+}
+
+#[tokio::test]
+async fn corrections_of_the_same_moment_are_all_kept() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    let olds = ["one", "two", "three", "four"];
+    let adding = olds.map(|old| base.add_corrections("a.md", "hash", vec![correction(old)]));
+    assert!(join_all(adding).await.iter().all(Result::is_ok));
+    let kept = base.corrections("a.md", "hash").await.unwrap();
+    assert_eq!(kept.len(), olds.len());
+    let removing = [0, 0].map(|place| base.remove_correction("a.md", "hash", place));
+    assert!(join_all(removing).await.iter().all(Result::is_ok));
+    assert_eq!(base.corrections("a.md", "hash").await.unwrap(), kept[2..]);
+    assert_eq!(base.remove_correction("a.md", "hash", 2).await.unwrap(), None);
+    fresh.remove().await;
+}
+
+#[tokio::test]
+async fn a_moved_file_keeps_its_corrections() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    base.put_file(&file("old.md", "hash"), Vec::new()).await.unwrap();
+    let kept = base.add_corrections("old.md", "hash", vec![correction("one")]).await.unwrap();
+    assert!(base.delete_file("old.md").await.unwrap());
+    base.put_file(&file("new.md", "hash"), Vec::new()).await.unwrap();
+    assert_eq!(base.corrections("new.md", "hash").await.unwrap(), kept);
+    assert_eq!(base.corrections("old.md", "other").await.unwrap(), []);
+    fresh.remove().await;
+}
+
+#[tokio::test]
+async fn texts_with_any_character_come_back() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    let graph = document("a\u{f8fe}.md", &["nul \0 and", " private \u{f8fe}0", " 起重机"]);
+    let report = base.put_file(&file("a\u{f8fe}.md", "1"), vec![graph.clone()]).await.unwrap();
+    assert_eq!(report, PutReport { added: 3, kept: 0, removed: 0 });
+    assert_eq!(base.source_text(graph.source.id).await.unwrap(), graph.text);
+    assert_eq!(base.sources(Which::All).await.unwrap(), std::slice::from_ref(&graph.source));
+    let ids: Vec<ChunkId> = graph.chunks.iter().map(|chunk| chunk.id).rev().collect();
+    let mut chunks = base.chunks(&ids).await.unwrap();
+    chunks.reverse();
+    assert_eq!(chunks, graph.chunks);
+    assert!(base.delete_file("a\u{f8fe}.md").await.unwrap());
+    assert_eq!(base.chunks(&ids).await.unwrap(), []);
+    fresh.remove().await;
+}
+
+/// A statement holds no row twice, so they are written one after another.
+#[tokio::test]
+async fn chunks_with_one_identity_are_stored_once() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    let graph = document("a.md", &["same", "other", "same"]);
+    base.put_file(&file("a.md", "1"), vec![graph.clone()]).await.unwrap();
+    let chunks = base.first_chunks(graph.source.id, 10).await.unwrap();
+    let ordinals: Vec<u32> = chunks.iter().map(|chunk| chunk.ordinal).collect();
+    assert_eq!(ordinals, [1, 2]);
+    fresh.remove().await;
+}
+
+#[tokio::test]
+async fn an_original_goes_with_the_last_file_that_has_it() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    assert!(!base.keep_original("bytes", vec![1, 2]).await.unwrap());
+    for path in ["a.md", "b.md"] {
+        base.put_file(&file(path, "bytes"), Vec::new()).await.unwrap();
+    }
+    assert_eq!(base.files_without_original().await.unwrap().len(), 2);
+    assert!(base.keep_original("bytes", vec![1, 2]).await.unwrap());
+    let counted = base.originals().await.unwrap();
+    assert_eq!((counted.files, counted.without, counted.bytes), (2, 0, 2));
+    assert!(base.delete_file("a.md").await.unwrap());
+    assert_eq!(base.original("bytes").await.unwrap(), Some(vec![1, 2]));
+    assert!(base.delete_file("b.md").await.unwrap());
+    assert_eq!(base.original("bytes").await.unwrap(), None);
+    fresh.remove().await;
+}
+
+#[tokio::test]
+async fn the_first_root_stays() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let base = &fresh.base;
+    assert_eq!(base.root().await.unwrap(), None);
+    assert_eq!(base.keep_root("/law").await.unwrap(), "/law");
+    assert_eq!(base.keep_root("/tea").await.unwrap(), "/law");
+    base.add_mounts(vec!["/b".to_owned(), "/a".to_owned()]).await.unwrap();
+    base.add_mounts(vec!["/b".to_owned()]).await.unwrap();
+    assert_eq!(base.mounts().await.unwrap(), ["/a", "/b"]);
+    fresh.remove().await;
+}
