@@ -77,6 +77,14 @@ impl KeptBase for Base {
         Self::corrections(self, file, hash).await
     }
 
+    async fn read_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<Vec<Correction>, StoreError> {
+        Self::read_corrections(self, file, hash).await
+    }
+
     async fn add_corrections(
         &self,
         file: &str,

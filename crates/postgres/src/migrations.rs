@@ -15,7 +15,7 @@ const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
 /// Views and functions that follow from the tables, made again after any step.
 const VIEWS: &str = include_str!("migrations/views.sql");
 /// The layout that this version reads and writes.
-pub(crate) const LAYOUT: i64 = STEPS.len() as i64;
+pub(crate) const LAYOUT: i64 = STEPS.len().cast_signed() as i64;
 /// The oldest version of PostgreSQL, as `server_version_num` counts.
 const LEAST: i32 = 160_000;
 

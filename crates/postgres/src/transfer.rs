@@ -222,10 +222,10 @@ pub async fn export_file(base: &Base, to: &Path) -> Result<Copied, StoreError> {
     let doing = format!("writing the backup {}", to.display());
     let inner = &base.inner;
     let tx = inner.database.begin(inner.number, Access::Read).await?;
-    let (send, receive) = channel(WAITING);
+    let (rows, written_rows) = channel(WAITING);
     let path = to.to_owned();
-    let writing = spawn_blocking(move || write_file(&path, receive));
-    let sent = send_all(&tx, send).await;
+    let writing = spawn_blocking(move || write_file(&path, written_rows));
+    let sent = send_all(&tx, rows).await;
     let written = writing.await.context(&doing)?;
     sent.map_err(|fault| fault.in_words(&doing))?;
     let written = written?;

@@ -14,9 +14,7 @@ impl Base {
     /// # Errors
     /// The base cannot be read; for a moved file, it cannot be written.
     pub async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError> {
-        let (all, is_own) = self
-            .reading("reading corrections", |tx| async move { of_file(&tx, file, hash).await })
-            .await?;
+        let (all, is_own) = self.stored_corrections(file, hash).await?;
         if !is_own {
             let (file, hash) = (file.to_owned(), hash.to_owned());
             self.writing("moving corrections", Access::Documents, move |tx| async move {
@@ -25,6 +23,28 @@ impl Base {
             .await?;
         }
         Ok(all)
+    }
+
+    /// As [`Base::corrections`], for a reader: nothing is moved or written.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub async fn read_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<Vec<Correction>, StoreError> {
+        Ok(self.stored_corrections(file, hash).await?.0)
+    }
+
+    /// The corrections, and whether they are the file's own.
+    async fn stored_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<(Vec<Correction>, bool), StoreError> {
+        self.reading("reading corrections", |tx| async move { of_file(&tx, file, hash).await })
+            .await
     }
 
     /// Adds corrections behind those of a file, and returns all of them. Corrections that are added

@@ -50,6 +50,11 @@ pub trait KeptBase:
     async fn dimensions(&self, embedder: &str) -> Result<Option<usize>, StoreError>;
 
     async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError>;
+    async fn read_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<Vec<Correction>, StoreError>;
     async fn add_corrections(
         &self,
         file: &str,
@@ -154,6 +159,14 @@ impl KeptBase for Base {
 
     async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError> {
         Self::corrections(self, file, hash).await
+    }
+
+    async fn read_corrections(
+        &self,
+        file: &str,
+        hash: &str,
+    ) -> Result<Vec<Correction>, StoreError> {
+        Self::read_corrections(self, file, hash).await
     }
 
     async fn add_corrections(

@@ -272,7 +272,7 @@ impl TableMirror {
 fn connection(address: &str, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let more = OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(address, flags | more)?;
-    connection.busy_timeout(Duration::from_secs(60))?;
+    connection.busy_timeout(Duration::from_mins(1))?;
     functions::add(&connection)?;
     Ok(connection)
 }

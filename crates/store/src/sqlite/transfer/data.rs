@@ -20,7 +20,7 @@ pub(super) fn each(
         if !connection.table_exists(None, format!("data_{table}").as_str()).context(doing)? {
             continue;
         }
-        let columns: String = (0..width).map(|place| format!(", c{place}")).collect();
+        let columns = columns(width);
         let sql = format!("SELECT row, chunk, start, stop{columns} FROM data_{table} ORDER BY row");
         let mut statement = connection.prepare(&sql).context(doing)?;
         let mut found = statement.query([]).context(doing)?;
@@ -57,10 +57,19 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(i64, usize)>> {
         .collect()
 }
 
+/// The columns of a table behind its row, chunk and place: `, c0, c1`.
+fn columns(width: usize) -> String {
+    (0..width).fold(String::new(), |mut all, place| {
+        all.push_str(", c");
+        all.push_str(&place.to_string());
+        all
+    })
+}
+
 /// Makes the tables that the catalogue lists and that are not there yet.
 pub(super) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     for (table, width) in tables(connection)? {
-        let columns: String = (0..width).map(|place| format!(", c{place}")).collect();
+        let columns = columns(width);
         connection.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS data_{table} (row INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, \
              start INTEGER NOT NULL, stop INTEGER NOT NULL{columns})"

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::Base;
 
-const FILL: &str = r#"
+const FILL: &str = r"
     INSERT INTO files VALUES ('f', 'h', 'r');
     INSERT INTO sources VALUES (1, 'f', 'f', 'a' || char(0) || 'b', 'm', 'h', NULL, '{}', 'x', NULL);
     INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, hidden, generation)
@@ -18,7 +18,7 @@ const FILL: &str = r#"
     CREATE TABLE data_4 (row INTEGER PRIMARY KEY, chunk INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL, c0, c1);
     INSERT INTO data_4 VALUES (1, 9223372036854775807, 0, 1, 2, 2.0), (2, 9223372036854775807, 0, 1, 'two', NULL);
     INSERT INTO meta VALUES ('root', '/here');
-"#;
+";
 
 fn all(copy: &FileCopy) -> BTreeMap<&'static str, Vec<Vec<Cell>>> {
     let of = |table: &'static str| {
