@@ -17,7 +17,7 @@ use crate::{Copied, ExportLine, FileCounts, Finding, Originals, Overwriting, Rem
 /// Takes the lines of an export, one by one.
 pub type Line<'a> = &'a mut (dyn FnMut(ExportLine) -> io::Result<()> + Send);
 
-/// A base in any store. Each method does what the method of the same name of [`Base`](crate::Base) does.
+/// A base in any store. Each method does what the method of the same name of [`Base`] does.
 ///
 /// # Errors
 /// The base cannot be read or written.

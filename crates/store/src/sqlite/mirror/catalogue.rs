@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-/// The content of a [`TableMirror`] besides rows.
+/// The content of a [`TableMirror`](super::TableMirror) besides rows.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     /// The tables that have a name.
