@@ -48,33 +48,35 @@ pub(super) async fn read_all(
     let (done, total) = (AtomicUsize::new(0), files.len());
     watch(Progress::Reading { done: 0, total });
     let (ending, parsers, done) = (&ending, &parsers, &done);
-    // Owned paths let the compiler prove that the future is `Send`.
-    let reading = stream::iter(files.to_vec()).map(|path| async move {
-        let result = store_file(tools, &path, plan, cutter, ending, parsers).await;
-        watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
-        if let Ok(Read { stopped_by: Some(error), .. }) = &result {
-            ending.fetch_or(ends_the_run(error), Ordering::Relaxed);
-        }
-        (path, result)
-    });
     let begun = if cutter.is_some() { plan.params.in_flight.max(1) } else { BEGUN };
-    let mut reading = std::pin::pin!(reading.buffered(begun));
-    let mut tables = files.iter().filter(|path| is_relation(path)).count();
-    while let Some((path, read)) = reading.next().await {
-        let read = read?;
-        if is_relation(&path) {
-            tables = tables.saturating_sub(1);
-            if tables == 0 {
-                tools.reader.finish().await;
+    // Tables of databases come first: their connections end before a file is read.
+    let tables = files.iter().take_while(|path| is_relation(path)).count();
+    let (tables, others) = files.split_at(tables);
+    for (group, has_connections) in [(tables, !tables.is_empty()), (others, false)] {
+        // Owned paths let the compiler prove that the future is `Send`.
+        let reading = stream::iter(group.to_vec()).map(|path| async move {
+            let result = store_file(tools, &path, plan, cutter, ending, parsers).await;
+            watch(Progress::Reading { done: 1 + done.fetch_add(1, Ordering::Relaxed), total });
+            if let Ok(Read { stopped_by: Some(error), .. }) = &result {
+                ending.fetch_or(ends_the_run(error), Ordering::Relaxed);
             }
+            (path, result)
+        });
+        let mut reading = std::pin::pin!(reading.buffered(begun));
+        while let Some((path, read)) = reading.next().await {
+            let read = read?;
+            let problems = read.problems.into_iter().map(|problem| (path.clone(), problem));
+            report.problems.extend(problems);
+            report.undecided += read.undecided;
+            if let Some(error) = &read.stopped_by {
+                note_failed_call(&path, error, report);
+            }
+            ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
+            report.files.push((path, read.outcome));
         }
-        report.problems.extend(read.problems.into_iter().map(|problem| (path.clone(), problem)));
-        report.undecided += read.undecided;
-        if let Some(error) = &read.stopped_by {
-            note_failed_call(&path, error, report);
+        if has_connections {
+            tools.reader.finish().await;
         }
-        ending.fetch_or(report.stopped.is_some(), Ordering::Relaxed);
-        report.files.push((path, read.outcome));
     }
     Ok(())
 }
