@@ -1,9 +1,13 @@
-//! Tests that a base in a database keeps the contract of the ports, and survives copies. Most tests
+//! Tests that a base in a database keeps the contract of the ports and what the product needs beyond them,
+//! and survives copies. Most tests
 //! need a server: they use the database of `PIKERAG_TEST_POSTGRES`, such as
 //! `postgres://postgres@127.0.0.1:5433/postgres`, and make bases of their own in it.
 #![cfg(test)]
 
+mod calls;
 mod copies;
+mod documents;
+mod keys;
 mod rows;
 mod server;
 mod views;

@@ -8,6 +8,7 @@ use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::DocumentGraph;
 use pikerag_parse::{Limits, NoTools, parse};
 use pikerag_postgres::{Base, Connections, Database, Location};
+use pikerag_test_support::absent;
 
 /// How bases of these tests are called: `test-<milliseconds>-<process>-<number>`.
 const NAME: &str = "test";
@@ -40,7 +41,7 @@ impl Fresh {
 pub(crate) fn location() -> Option<Location> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let Ok(address) = std::env::var("PIKERAG_TEST_POSTGRES") else {
-        println!("left out: PIKERAG_TEST_POSTGRES is not set");
+        absent("a PostgreSQL server", "is not named by PIKERAG_TEST_POSTGRES");
         return None;
     };
     let sign = if address.contains('?') { '&' } else { '?' };

@@ -1,6 +1,5 @@
-//! Tests that several servers can share the keys of one database, that of `PIKERAG_TEST_POSTGRES`.
-//! Without one, nothing is tested. All tests share its tables, so each has names of its own.
-#![cfg(test)]
+//! Tests that several servers can share the keys of one database. All tests share its tables, so
+//! each has names of its own.
 
 use std::sync::{Barrier, LazyLock};
 use std::time::SystemTime;
@@ -11,11 +10,7 @@ use pikerag_knowledge::{
 use pikerag_postgres::{KeysInPostgres, Location};
 use tokio_postgres::NoTls;
 
-/// `None` without a database.
-fn location() -> Option<Location> {
-    let address = std::env::var("PIKERAG_TEST_POSTGRES").ok()?;
-    Some(Location::parse(&address).unwrap())
-}
+use super::server::location;
 
 /// The end of the names of this process.
 static END: LazyLock<String> = LazyLock::new(|| {

@@ -1,44 +1,14 @@
-//! Tests how documents, corrections and originals are stored in PostgreSQL, in the database of
-//! `PIKERAG_TEST_POSTGRES`. Without one, nothing is tested.
-#![cfg(test)]
+//! Tests how documents, corrections and originals are stored in PostgreSQL.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures::future::join_all;
 use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, CorpusReader, CorpusWriter, Correction, DocumentGraph, FileRecord,
     PutReport, Source, SourceId, Span, Which,
 };
-use pikerag_postgres::{Base, Connections, Database, Location};
 
-/// An empty base of its own.
-struct Fresh {
-    database: Arc<Database>,
-    location: Location,
-    base: Base,
-}
-
-impl Fresh {
-    /// `None` without a database.
-    async fn new() -> Option<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let address = std::env::var("PIKERAG_TEST_POSTGRES").ok()?;
-        let sign = if address.contains('?') { '&' } else { '?' };
-        let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let address = format!("{address}{sign}base=documents-{process}-{next}");
-        let location = Location::parse(&address).unwrap();
-        let database = Database::connect(&location, Connections::default()).await.unwrap();
-        let base = Base::open_or_create(&database, &location).await.unwrap();
-        Some(Self { database, location, base })
-    }
-
-    async fn remove(self) {
-        self.base.settled().await;
-        assert!(self.database.remove(self.location.base()).await.unwrap());
-    }
-}
+use super::server::Fresh;
 
 fn correction(old: &str) -> Correction {
     let (fragment, new, by) = (String::new(), "new".to_owned(), "ada".to_owned());

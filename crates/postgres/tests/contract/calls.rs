@@ -1,42 +1,17 @@
-//! Tests how replies, claims and runs are kept in PostgreSQL, forgotten and checked, in the database
-//! of `PIKERAG_TEST_POSTGRES`. Without one, nothing is tested.
-#![cfg(test)]
+//! Tests how replies, claims and runs are kept in PostgreSQL, forgotten and checked.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use pikerag_extract::{ChunkParams, document_graph};
 use pikerag_knowledge::{
     CallOrigin, CallRecord, Claim, CorpusWriter, Event, FileRecord, Filter, JobKind, JobQuery,
     JobRecord, JobState, Jobs, Ledger, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
     RunsToKeep, SearchIndex, Usage,
 };
-use pikerag_parse::{Limits, NoTools, parse};
-use pikerag_postgres::{Base, Connections, Database, Location};
+use pikerag_postgres::{Base, Connections, Database};
 use pikerag_store::{Health, Overwriting, Part, Remains, Repair};
 use tokio_postgres::NoTls;
 
-/// An empty base of its own.
-struct Fresh {
-    database: Arc<Database>,
-    location: Location,
-    base: Base,
-}
+use super::server::{Fresh, documents};
 
 impl Fresh {
-    /// `None` without a database.
-    async fn new() -> Option<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let address = std::env::var("PIKERAG_TEST_POSTGRES").ok()?;
-        let sign = if address.contains('?') { '&' } else { '?' };
-        let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let address = format!("{address}{sign}base=calls-{process}-{next}");
-        let location = Location::parse(&address).unwrap();
-        let database = Database::connect(&location, Connections::default()).await.unwrap();
-        let base = Base::open_or_create(&database, &location).await.unwrap();
-        Some(Self { database, location, base })
-    }
-
     /// The same base, as another process opens it.
     async fn other(&self) -> Base {
         let database = Database::connect(&self.location, Connections::default()).await.unwrap();
@@ -56,12 +31,9 @@ impl Fresh {
     }
 
     async fn put(&self, path: &str, text: &str) {
-        let parsed = parse(path, text.as_bytes(), &Limits::default(), &NoTools).unwrap();
-        let graph = |document| document_graph(path, document, ChunkParams::default());
-        let graphs = parsed.documents.into_iter().map(graph).collect();
         let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
         let file = FileRecord { path: path.to_owned(), hash, recipe: "r".to_owned() };
-        self.base.put_file(&file, graphs).await.unwrap();
+        self.base.put_file(&file, documents(path, text)).await.unwrap();
     }
 
     /// Which of these calls are recorded.
@@ -69,11 +41,6 @@ impl Fresh {
         let found = self.base.find_all(&keys.map(str::to_owned)).await.unwrap();
         let mut found = found.into_iter();
         keys.map(|_| found.next().unwrap().is_some())
-    }
-
-    async fn remove(self) {
-        self.base.settled().await;
-        assert!(self.database.remove(self.location.base()).await.unwrap());
     }
 }
 
