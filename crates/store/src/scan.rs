@@ -13,6 +13,9 @@ pub(crate) use self::best::Best;
 pub(crate) use self::parts::{Lengths, Parts};
 use self::pass::Limits;
 
+/// Scores by codes are taken to be off by less than this. A vector of which one component makes up
+/// nearly everything can be off by more; see [`Near::score`] for others.
+pub(crate) const CODES_ERR: f32 = 0.02;
 /// Vectors compared with each other to learn how similar unrelated ones are: 8,128 pairs.
 const SAMPLE: usize = 128;
 /// The fewest pairs for a meaningful result.

@@ -1,6 +1,8 @@
 //! Tests that bases can be copied to other places, and that a base in a database gives the same as
 //! one in a folder.
 
+use pikerag_test_support::absent;
+
 use crate::common::Place;
 
 const SETTINGS: &str = "[embed]\nkind = \"none\"\n";
@@ -51,7 +53,7 @@ fn no_message_shows_the_password_of_an_address() {
 #[test]
 fn a_base_in_a_database_equals_one_in_a_folder() {
     let Ok(server) = std::env::var("PIKERAG_TEST_POSTGRES") else {
-        eprintln!("left out: PIKERAG_TEST_POSTGRES is not set");
+        absent("a PostgreSQL server", "is not named by PIKERAG_TEST_POSTGRES");
         return;
     };
     let place = indexed();

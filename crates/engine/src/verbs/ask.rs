@@ -7,12 +7,12 @@ use std::sync::Arc;
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
 use pikerag_knowledge::{
-    Answer, Embedder, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState,
-    Spent, TaskClass,
+    Answer, Event, Filter, Level, Question, Role, RunEvent, RunRecord, RunSink, RunState, Spent,
+    TaskClass,
 };
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Finished, Retrace, SolveError, TagUse, Turn, VerifiedUse, pike};
-use pikerag_models::{OpenCalls, QueryMemo};
+use pikerag_models::OpenCalls;
 use pikerag_store::on_one_thread;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -185,12 +185,8 @@ async fn asked(session: &Session, request: &AskRequest) -> Result<AskResponse> {
     }
     let base = session.base_for_a_question().await?;
     let seen = session.snapshot(&base, &request.filter).await?;
-    let memory = session.memory(&base, seen.as_ref(), &request.filter).await?;
-    let (mut ports, notices) = session.ports(&base, seen).await?;
-    ports.memory = Some(memory);
-    // Parts of the run look the question up several times.
-    ports.embedder =
-        ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
+    let (ports, notices) = session.ports(&base, seen).await?;
+    let ports = session.with_memory(&base, ports, &request.filter).await?;
     let reads_at_most = session.reads_at_most();
     let method = match method {
         Method::Pike(params) => {

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Embedder, Filter, Ledger, SourceId, Which};
+use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger, SourceId, Which};
 use pikerag_methods::Ports;
-use pikerag_models::QueryMemo;
 use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, atoms, similarities};
 use pikerag_store::on_one_thread;
 use serde::{Deserialize, Serialize};
@@ -135,12 +134,9 @@ async fn searched(session: &Session, request: &SearchRequest) -> Result<SearchRe
         Recorded::First => base.arc(),
         Recorded::Soon => Arc::new(SearchLedger(base.clone())),
     };
-    let memory = session.memory(&base, seen.as_ref(), &request.filter).await?;
-    let (mut ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
-    ports.memory = Some(memory);
+    let (ports, notices) = session.ports_reranking(&base, seen, (first, ledger)).await?;
     // The search and the similarity of its hits need the same vector.
-    ports.embedder =
-        ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
+    let ports = session.with_memory(&base, ports, &request.filter).await?;
     let finding = async {
         let (hits, atoms) = look_up(session, &ports, request).await?;
         let ids: Vec<ChunkId> = hits.iter().map(|hit| hit.chunk).collect();

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::best::Best;
 use super::dots::{self, Job, Kernel, Packed};
-use super::{Codes, Near, Rows, quantize};
+use super::{CODES_ERR, Codes, Near, Rows, quantize};
 
 /// Rows of a block: 96 KiB of codes with 384 components, which fit the second-level cache.
 const BLOCK: usize = 256;
@@ -178,8 +178,7 @@ impl Task<'_> {
             scales.iter_mut().zip(&mut least).zip(queries).zip(&*best)
         {
             *scale = query.scale;
-            // A code is off by at most half a step in each component: see `quantize`.
-            *least = (self.limits.min_score - 0.02).max(best.worst()).max(query.floor.get());
+            *least = (self.limits.min_score - CODES_ERR).max(best.worst()).max(query.floor.get());
         }
         let codes = self.codes.codes.chunks_exact(self.codes.dimensions).skip(first).take(BLOCK);
         let rows = codes.zip(self.codes.scales.iter().skip(first)).enumerate();

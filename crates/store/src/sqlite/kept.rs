@@ -50,11 +50,8 @@ pub trait KeptBase:
     async fn dimensions(&self, embedder: &str) -> Result<Option<usize>, StoreError>;
 
     async fn corrections(&self, file: &str, hash: &str) -> Result<Vec<Correction>, StoreError>;
-    async fn read_corrections(
-        &self,
-        file: &str,
-        hash: &str,
-    ) -> Result<Vec<Correction>, StoreError>;
+    async fn read_corrections(&self, file: &str, hash: &str)
+    -> Result<Vec<Correction>, StoreError>;
     async fn add_corrections(
         &self,
         file: &str,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{DataTable, Filter, StoreError, VectorSet, cosine};
+use pikerag_knowledge::{BaseState, DataTable, Filter, StoreError, VectorSet, cosine};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::{TEXT_GENERATION, counter};
@@ -15,7 +15,7 @@ use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
 use crate::fulltext::{Admitted, TextSnapshot, without_panic};
-use crate::scan::{Best, Near, Parts, Rows};
+use crate::scan::{Best, CODES_ERR, Near, Parts, Rows};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(super) struct Snapshot {
@@ -31,14 +31,14 @@ pub(super) struct Snapshot {
     is_filtered: bool,
     /// The typed tables, once they are read.
     tables: Mutex<Option<Vec<DataTable>>>,
+    /// The size and the embedder, once they are read.
+    state: Mutex<Option<BaseState>>,
     /// Released after the connection, for the next question.
     _place: (Held, Place),
 }
 
 /// The fewest candidates by codes that are scored again exactly, unless the rest is clearly worse.
 const RESCORED: usize = 50;
-/// A score by codes is off by less than this.
-const CODES_ERR: f32 = 0.02;
 
 /// The codes of a set, and the admitted rows of each part.
 pub(super) type AdmittedCodes = (Parts, Option<Arc<Vec<Rows>>>);
@@ -75,6 +75,7 @@ impl Snapshot {
             codes: Mutex::default(),
             is_filtered,
             tables: Mutex::default(),
+            state: Mutex::default(),
             _place: place,
         })
     }
@@ -118,13 +119,15 @@ impl Snapshot {
         &self,
         read: impl FnOnce() -> Result<Vec<DataTable>, StoreError>,
     ) -> Result<Vec<DataTable>, StoreError> {
-        let mut held = locked(&self.tables);
-        if let Some(tables) = held.as_ref() {
-            return Ok(tables.clone());
-        }
-        let tables = read()?;
-        *held = Some(tables.clone());
-        Ok(tables)
+        once(&self.tables, read)
+    }
+
+    /// The size and the embedder of this state, read once.
+    pub(super) fn state(
+        &self,
+        read: impl FnOnce() -> Result<BaseState, StoreError>,
+    ) -> Result<BaseState, StoreError> {
+        once(&self.state, read)
     }
 
     pub(super) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
@@ -154,6 +157,18 @@ impl Snapshot {
         let found = (codes, rows.map(Arc::new));
         locked(&self.codes).insert(set, found.clone());
         Ok(found)
+    }
+}
+
+/// What is held; read first if nothing is.
+fn once<T: Clone>(
+    held: &Mutex<Option<T>>,
+    read: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut held = locked(held);
+    match held.as_ref() {
+        Some(known) => Ok(known.clone()),
+        None => Ok(held.insert(read()?).clone()),
     }
 }
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Claim, Filter, KnowledgeBase, Ledger, StoreError};
+use pikerag_knowledge::{CallRecord, Claim, Embedder, Filter, Ledger, StoreError};
+use pikerag_methods::Ports;
+use pikerag_models::QueryMemo;
 use pikerag_retrieve::Memory;
 
 use super::Session;
@@ -12,23 +14,26 @@ use crate::base::Base;
 use crate::error::Result;
 
 impl Session {
-    /// A memory for a question about the state `seen` of the base. Earlier questions share what they
-    /// found out, unless the caller or the filter sees only a part of the base.
-    pub(crate) async fn memory(
+    /// The ports of one question, with a memory: its parts look up and embed the same texts. Earlier
+    /// questions share what they found out, unless the caller or the filter sees only a part of the
+    /// base.
+    pub(crate) async fn with_memory(
         &self,
         base: &Base,
-        seen: &dyn KnowledgeBase,
+        ports: Ports,
         filter: &Filter,
-    ) -> Result<Arc<Memory>> {
+    ) -> Result<Ports> {
         let known = match self.sees_all() && filter.is_empty() {
             true => {
-                let generation = seen.state().await?.generation;
+                let generation = ports.base.state().await?.generation;
                 let name = format!("{} {generation}", base.opening());
                 Some(self.shared().process.known.of(&name))
             }
             false => None,
         };
-        Ok(Arc::new(Memory::new(known)))
+        let embedder =
+            ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
+        Ok(Ports { embedder, memory: Some(Arc::new(Memory::new(known))), ..ports })
     }
 
     /// Drops what earlier questions found out, of all bases: it holds titles and words of texts.

@@ -6,6 +6,7 @@ use pikerag_knowledge::{
     Chunk, ChunkId, ChunkKind, CorpusWriter, DocumentGraph, FileRecord, NodeId, NodeVector, Scored,
     SearchIndex, SearchWriter, Source, SourceId, Span, cosine,
 };
+use pikerag_test_support::absent;
 
 use super::*;
 use crate::database::Connections;
@@ -80,7 +81,9 @@ fn nodes(list: &[Scored<NodeId>]) -> BTreeSet<NodeId> {
 /// the vectors are left out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_index_finds_what_a_comparison_finds() {
-    let Ok(address) = std::env::var("PIKERAG_TEST_POSTGRES") else { return };
+    let Ok(address) = std::env::var("PIKERAG_TEST_POSTGRES") else {
+        return absent("a PostgreSQL server", "is not named by PIKERAG_TEST_POSTGRES");
+    };
     let sign = if address.contains('?') { '&' } else { '?' };
     let address = format!("{address}{sign}base=hnsw-{}", std::process::id());
     let location = Location::parse(&address).unwrap();

@@ -150,7 +150,15 @@ impl CorpusReader for Base {
     }
 
     async fn state(&self) -> Result<BaseState, StoreError> {
-        self.querying("reading the state of the base", counts::state).await
+        let doing = "reading the state of the base";
+        self.viewing(doing, move |view| {
+            let read = || counts::state(view.connection).context(doing);
+            match view.snapshot {
+                Some(snapshot) => snapshot.state(read),
+                None => read(),
+            }
+        })
+        .await
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {
