@@ -209,7 +209,8 @@ async fn connections_end_before_files_are_read() {
     let events = closing.1.lock().unwrap();
     let (first, rest) = events.split_at(tables.len());
     // Tables are read in any order.
-    assert_eq!(BTreeSet::from_iter(first.iter().map(String::as_str)), BTreeSet::from(tables));
+    let read: BTreeSet<&str> = first.iter().map(String::as_str).collect();
+    assert_eq!(read, BTreeSet::from(tables));
     assert_eq!(rest, ["finish", "c.txt", "finish"]);
 }
 
