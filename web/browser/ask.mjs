@@ -214,7 +214,7 @@ async function decide(page, step) {
 }
 
 async function judges(page) {
-  await last(page).getByRole("button", { name: "Correct" }).click();
+  await last(page).getByRole("button", { name: "Correct", exact: true }).click();
   await last(page).getByLabel("The right answer").fill("Below 6 mm.");
   await last(page).getByLabel("Your name").fill("Ada");
   await isSound(page);

@@ -40,7 +40,7 @@ const TASKS = {
     await last(page).locator(".answer button[data-citation='1']").click();
     await page.locator("dialog[open] mark", { hasText: "The gantry was built in the year 1987." }).waitFor();
     await page.keyboard.press("Escape");
-    await last(page).getByRole("button", { name: "Correct" }).click();
+    await last(page).getByRole("button", { name: "Correct", exact: true }).click();
     await last(page).getByLabel("The right answer").fill("In 1987");
     await last(page).getByLabel("Your name").fill("Ada");
     await last(page).getByRole("button", { name: "Save" }).click();
