@@ -217,5 +217,15 @@ class Server:
     def restore(self, file, database="postgres"):
         self.place.run("pg_restore", "-h", self.host, "-p", self.port, "-U", "postgres", "-d", database, "--exit-on-error", file)
 
+    def processor_seconds(self):
+        """Seconds of processor time of all its processes, also of those that ended."""
+        total = 0
+        for process in [self.process.pid, *children(self.process.pid)]:
+            with contextlib.suppress(FileNotFoundError):
+                stat = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")")[1].split()
+                own = stat[11:15] if process == self.process.pid else stat[11:13]
+                total += sum(map(int, own))
+        return total / os.sysconf("SC_CLK_TCK")
+
     def bytes(self, database="postgres"):
         return int(self.one(f"SELECT pg_database_size('{database}')"))
