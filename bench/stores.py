@@ -63,7 +63,7 @@ class Client:
         text = reply.read()
         if reply.status != 200:
             raise SystemExit(f"search by {by} with the filter {condition}: {reply.status} {text[:500]}")
-        return [hit["chunk"]["id"] for hit in json.loads(text)["hits"]]
+        return [(hit["chunk"]["id"], hit["atom"]) for hit in json.loads(text)["hits"]]
 
 
 def questions(seed, number):

@@ -92,6 +92,9 @@ class Place:
         """A new, empty server, which is not started yet."""
         server = Server(self, name, settings)
         self.run("initdb", "-D", server.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions")
+        # Also for network namespaces of this machine.
+        with open(server.data / "pg_hba.conf", "a", encoding="utf-8") as access:
+            access.write("host all all samenet trust\n")
         return server
 
     def __enter__(self):
@@ -117,23 +120,15 @@ class Server:
         parameters = f"?base={base}" if base else ""
         return f"postgres://postgres@{self.host}:{self.port}/{database}{parameters}"
 
-    def start(self, wait=True, within=()):
-        """Starts it; `within` is a command that starts the server elsewhere, such as `ip netns exec NAME`."""
-        values = {**self.settings, "listen_addresses": self.host, "port": self.port, "unix_socket_directories": self.data}
-        command = [*within, str(self.place.programs / "postgres"), "-D", str(self.data)]
+    def start(self):
+        values = {"listen_addresses": self.host, **self.settings, "port": self.port, "unix_socket_directories": self.data}
+        command = [str(self.place.programs / "postgres"), "-D", str(self.data)]
         for name, value in values.items():
             command += ["-c", f"{name}={value}"]
-        log = open(self.data / "server.log", "ab")
-        # A command that enters a namespace must be root; `setpriv` then leaves the account to the server.
-        account = self.place.account()
-        if within and account:
-            command = [*within, "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", *command[len(within):]]
-            account = {}
         environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
-        self.process = subprocess.Popen(command, cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **account)
-        log.close()
-        if wait:
-            self.wait()
+        with open(self.data / "server.log", "ab") as log:
+            self.process = subprocess.Popen(command, cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **self.place.account())
+        self.wait()
         return self
 
     def wait(self):

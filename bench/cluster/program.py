@@ -1,5 +1,6 @@
 """Runs the program: single commands, servers and workers, with nothing of the machine's own settings."""
 
+import atexit
 import json
 import os
 import pathlib
@@ -51,16 +52,25 @@ class Program:
         return server
 
 
+@atexit.register
+def end_all():
+    """No process outlives the benchmark, also if that fails."""
+    for process in Running.started:
+        if process.poll() is None:
+            process.kill()
+
+
 class Running:
     """A process of the program. Its messages are in a file."""
 
-    numbers = iter(range(1, 10**9))
+    numbers, started = iter(range(1, 10**9)), []
 
     def __init__(self, command, folder, variables):
         self.command, self.folder, self.variables, self.url = command, folder, variables, None
         self.log = folder / f"process-{next(self.numbers)}.log"
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.started.append(self.process)
 
     def errors(self):
         return self.log.read_text(errors="replace")[-2000:]
