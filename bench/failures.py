@@ -238,6 +238,7 @@ def partition(given, place, models):
 
 def longest_gap(times, since):
     """The longest time without an answer, and the time until the first answer that follows `since`."""
+    times = sorted(times)
     gaps = [after - before for before, after in zip(times, times[1:])]
     later = [at for at in times if since < at]
     return {"longest_gap_s": round(max(gaps, default=0), 2), "first_after_s": round(later[0] - since, 2) if later else None}
