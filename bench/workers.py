@@ -58,6 +58,8 @@ def measured(given, url, count):
                 status, body = deployment.get(f"{BASE}/files/log-{number}.md?hold=true", document(number), "PUT", kind="text/markdown")
                 if status not in (200, 202):
                     raise SystemExit(f"upload: {status} {body[:500]}")
+            if ended := deployment.ended():
+                raise SystemExit(f"a worker or server ended at once:\n{ended[0]}")
             everyone = [*deployment.workers, *deployment.servers]
             spent = lambda: (sum(one.processor_seconds() for one in everyone), deployment.database.processor_seconds())
             program, database, calls, began = *spent(), chats(url), time.monotonic()
