@@ -140,7 +140,9 @@ def checked(given, place, models, name, deployment, load):
         if line["spent_usd"] + line["reserved_usd"] < owed.get(asker, 0) - 1e-9:
             faults[f"unbooked: {asker}"] = f"owes {owed[asker]}, charged {line['spent_usd'] + line['reserved_usd']}"
     found = deployment.export()
-    figures = {"documents": len(load.stored), "calls": sum(models.chats.values()), "keys": len(load.keys), "statuses": load.statuses, "pardoned": sum(models.pardoned.values())}
+    # Of calls whose process was killed, and of those that nobody settled.
+    reserved = round(sum(line["reserved_usd"] for line in lines.values()), 6)
+    figures = {"reserved_usd": reserved, "documents": len(load.stored), "calls": sum(models.chats.values()), "keys": len(load.keys), "statuses": load.statuses, "pardoned": sum(models.pardoned.values())}
     deployment.stop()
     expected = calm(given, place, models, f"{name}-calm", load.stored)
     if expected != found:

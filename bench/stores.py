@@ -22,7 +22,6 @@ import argparse
 import contextlib
 import http.client
 import json
-import os
 import pathlib
 import random
 import resource

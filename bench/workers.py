@@ -15,7 +15,6 @@ same graph, and the same number of calls.
 
 import argparse
 import json
-import pathlib
 import subprocess
 import sys
 import time
