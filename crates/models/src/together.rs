@@ -106,3 +106,6 @@ impl<R: Reranker> Reranker for Together<R> {
         self.call(self.inner.name(), tokens, self.inner.rerank(query, texts)).await
     }
 }
+
+#[cfg(test)]
+mod tests;
