@@ -16,6 +16,7 @@ mod refusals;
 mod reranker;
 mod roles;
 mod search;
+mod shared_limits;
 mod snapshot;
 mod stage;
 mod structured;
@@ -49,6 +50,9 @@ pub use roles::ChatModels;
 pub use search::{
     Bearer, BearerList, NodeVector, Scored, SearchIndex, SearchWriter, SimilarTerm, VectorSet,
     nearest_atoms, nearest_chunks,
+};
+pub use shared_limits::{
+    AmountCaps, Amounts, CapReply, CapRequest, RateRequest, SharedLimits, TakeRequest, Taken,
 };
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};

@@ -177,6 +177,7 @@ impl ChatModel for Portion {
             && reply.call.as_ref().is_some_and(|call| call.replayed)
         {
             reserved.release();
+            self.meter.report().await;
             return Ok(reply.clone());
         }
         Reserved { meter: reserved, charged: None }.close(reply, |reply| reply.usage).await
@@ -196,6 +197,7 @@ impl Reserved {
         due: impl FnOnce(&T) -> D,
     ) -> Result<T, ModelError> {
         let Self { meter, charged } = self;
+        let shared = meter.meter();
         let outcome = match &reply {
             Ok(reply) => {
                 let due = due(reply).into();
@@ -215,6 +217,7 @@ impl Reserved {
         if let Some(charged) = charged {
             charged.close(outcome).await;
         }
+        shared.report().await;
         reply
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
 use crate::circuit::{Circuit, Paused};
-use crate::estimate::{estimate_embedding, estimate_prompt, estimate_reranking};
+use crate::estimate::{estimate_chat, estimate_embedding, estimate_reranking};
 
 /// The limits of an endpoint; a missing entry means no limit. Default: 16 calls at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Limit<M> {
 
 /// A semaphore that lets calls of questions pass before those of indexing.
 #[derive(Debug)]
-struct Gate {
+pub(crate) struct Gate {
     seats: Semaphore,
     /// Waiting calls of questions.
     urgent: AtomicUsize,
@@ -155,12 +155,16 @@ impl Limiter {
 }
 
 impl Gate {
-    fn new(seats: usize) -> Self {
+    /// A gate with this many seats, all of which are free.
+    pub(crate) fn new(seats: usize) -> Self {
         Self { seats: Semaphore::new(seats), urgent: AtomicUsize::new(0), calm: Notify::new() }
     }
 
     /// Waits for a seat. A background call also waits until no other call does.
-    async fn pass(&self, is_background: bool) -> Result<SemaphorePermit<'_>, AcquireError> {
+    pub(crate) async fn pass(
+        &self,
+        is_background: bool,
+    ) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !is_background {
             let _urgent = Urgent::waiting(self);
             return self.seats.acquire().await;
@@ -204,6 +208,11 @@ fn closed(error: AcquireError) -> ModelError {
     ModelError::Refused { model: "limiter".to_owned(), source: error.into() }
 }
 
+/// The amount that may be used at once: a tenth of a minute's.
+pub(crate) fn burst(per_minute: NonZeroU32) -> NonZeroU32 {
+    NonZeroU32::new(per_minute.get() / 10).unwrap_or(NonZeroU32::MIN)
+}
+
 /// A rate per minute. It uses Tokio's clock, and starts no thread for timers as `until_ready` of
 /// `governor` does.
 #[derive(Debug)]
@@ -215,7 +224,7 @@ struct Rate {
 
 impl Rate {
     fn new(per_minute: NonZeroU32) -> Self {
-        let burst = NonZeroU32::new(per_minute.get() / 10).unwrap_or(NonZeroU32::MIN);
+        let burst = burst(per_minute);
         let quota = Quota::per_minute(per_minute).allow_burst(burst);
         let clock = TokioClock(Instant::now());
         let limiter = RateLimiter::direct_with_clock(quota, clock.clone());
@@ -245,10 +254,6 @@ impl Clock for TokioClock {
     }
 }
 
-fn tokens(request: &ChatRequest) -> u64 {
-    estimate_prompt(request) + u64::from(request.max_tokens)
-}
-
 #[async_trait]
 impl<M: ChatModel> ChatModel for Limit<M> {
     fn name(&self) -> &str {
@@ -260,7 +265,7 @@ impl<M: ChatModel> ChatModel for Limit<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let _pass = self.pass(self.inner.name(), tokens(request)).await?;
+        let _pass = self.pass(self.inner.name(), estimate_chat(request)).await?;
         self.inner.complete(request).await
     }
 }
