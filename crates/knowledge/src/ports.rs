@@ -33,7 +33,11 @@ pub use graph::{
     ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,
     ShortDescription,
 };
-pub use jobs::{FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs};
+pub use jobs::{
+    ChangeJob, DueJob, FileMark, HeldLeases, JobBill, JobFile, JobKind, JobPart, JobPriority,
+    JobQuery, JobRecord, JobState, Jobs, Lease, LeaseAfter, PartsLeft, Share, StopLeases, TakenJob,
+    Taking, files_of_part, next_part, put_back,
+};
 pub use keys::{
     ChargeEnd, Key, KeyCharge, KeyParams, KeyStore, KeyUse, LeftBehind, Picodollars, Reserved,
     Scope,

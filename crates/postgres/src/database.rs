@@ -119,6 +119,22 @@ impl Database {
         rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().context(doing)
     }
 
+    /// The names of bases with a part of a job that may be taken now, those first whose jobs were
+    /// taken longest ago.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn bases_with_jobs(&self) -> Result<Vec<String>, StoreError> {
+        let doing = "listing the bases with jobs";
+        let client = self.lent(Access::Read).await?;
+        let sql = "SELECT b.name FROM pikerag.bases b WHERE EXISTS (
+               SELECT 1 FROM pikerag.jobs j WHERE j.base = b.id AND j.state IN ('waiting', 'running')
+               AND j.due <= extract(epoch FROM clock_timestamp()) * 1000)
+             ORDER BY b.served, b.id";
+        let rows = client.query(sql, &[]).await.context(doing)?;
+        rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().context(doing)
+    }
+
     /// Gives a base another name. Returns whether it exists.
     ///
     /// # Errors

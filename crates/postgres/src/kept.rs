@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Correction, FileRecord, Filter, Millis, RunId, SourceId, StoreError,
+    CallRecord, Correction, FileRecord, Filter, Lease, Millis, RunId, SourceId, StoreError,
 };
 use pikerag_store::{
     Copied, ExportLine, FileCounts, Finding, KeptBase, Line, Originals, Overwriting, Remains,
@@ -31,6 +31,10 @@ impl KeptBase for Base {
 
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase> {
         Arc::new(Self::pending_of(self, files))
+    }
+
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase> {
+        Arc::new(Self::leased(self, lease))
     }
 
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError> {

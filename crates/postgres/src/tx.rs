@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::Object;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use pikerag_knowledge::{Lease, StoreError};
 use tokio::runtime::Handle;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -133,6 +134,16 @@ impl Tx {
         self.run(sql, &[&sections]).await?;
         // Without statistics, the planner takes each list for a long one.
         self.batch("ANALYZE pg_temp.admitted; ANALYZE pg_temp.admitted_sections;").await
+    }
+
+    /// Fails unless the lease still exists, which then cannot end before this transaction. Renewing it
+    /// does not wait: this lock keeps the row from deletion only.
+    pub(crate) async fn hold_lease(&self, lease: Lease) -> Sql<()> {
+        let sql = "SELECT 1 FROM pikerag_base.job_leases WHERE fence = $1 FOR KEY SHARE";
+        match self.exists(sql, &[&lease.fence.cast_signed()]).await? {
+            true => Ok(()),
+            false => Err(Fault::Store(StoreError::LeaseLost { job: lease.job })),
+        }
     }
 
     /// All rows of a statement.

@@ -11,7 +11,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, KeyUse, Keys, KeysError, Scope, now};
 use pikerag_engine::knowledge::{Condition, JobRecord};
 use pikerag_engine::settings::ServerSettings;
-use pikerag_engine::{Engine, EngineError, Session};
+use pikerag_engine::{Engine, EngineError, Session, shares_jobs};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -360,6 +360,11 @@ impl Host for Shared {
         &self.runtime
     }
 
+    fn runs_jobs(&self, base: &str) -> bool {
+        // Workers run the jobs of databases alone.
+        self.live().settings.run_jobs || !self.owner_of(base).as_ref().is_some_and(shares_jobs)
+    }
+
     fn owner_of(&self, base: &str) -> Option<Session> {
         self.live().bases.get(base).cloned()
     }
@@ -387,6 +392,8 @@ impl Host for Shared {
             _ => no_base(base),
         })
     }
+
+    fn begun(&self, _: &str, _: &JobRecord, _: usize) {}
 
     fn attempted(&self, base: &str, job: &JobRecord) {
         if job.state.is_over() {

@@ -29,6 +29,7 @@ mod serve;
 mod settings_file;
 mod streams;
 mod watch;
+mod worker;
 mod wrong;
 
 pub use crate::jobs::JobOffer;
@@ -37,3 +38,4 @@ pub use crate::reload::Reloader;
 pub use crate::routes::openapi;
 pub use crate::serve::{ServeError, Serving, serve, speak_mcp};
 pub use crate::settings_file::SettingsFile;
+pub use crate::worker::{WorkerEvent, WorkerParams, work};

@@ -136,7 +136,7 @@ fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
 }
 
 /// The store of keys. It must be intact, and must exist if keys were ever made.
-fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
+pub(crate) fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
     let settings = engine.settings();
     let mark = mark_of_need(settings);
     let Some(path) = &settings.server.keys else {

@@ -26,6 +26,7 @@ mod jobs;
 mod kept;
 mod layers;
 mod layouts;
+mod leased;
 mod ledger;
 mod limits;
 mod links;

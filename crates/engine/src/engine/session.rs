@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_indexing::{Available, Params, Tools};
-use pikerag_knowledge::{ChatModel, Filter, KnowledgeBase, Ledger, Role, RunEvent, Structure};
+use pikerag_knowledge::{
+    ChatModel, Filter, KnowledgeBase, Lease, Ledger, Role, RunEvent, Structure,
+};
 use pikerag_methods::adaptive::try_out;
 use pikerag_methods::{Models, Ports, Tables};
 use pikerag_models::{CallContext, MemoryLedger, Mode, OpenCalls, Payer, Pins, Transport};
@@ -53,6 +55,8 @@ pub struct Session {
     is_background: bool,
     /// Shows the chat calls that have no reply yet; `None` if nobody watches.
     open_calls: Option<Arc<OpenCalls>>,
+    /// The lease of the job that this session works for.
+    lease: Option<Lease>,
     /// Counted by [`Engine::sessions_over`].
     _user: Arc<()>,
     /// See [`Engine::hold`].
@@ -72,6 +76,7 @@ impl Session {
             payer: None,
             is_background: false,
             open_calls: None,
+            lease: None,
             _used: None,
         }
     }
@@ -138,7 +143,14 @@ impl Session {
     /// The base for a verb that reads only through [`Session::snapshot`], which shows each caller
     /// the visible part.
     pub(crate) async fn base_in_part(&self) -> Result<Base> {
-        self.engine.base(&self.folder).await
+        Ok(self.under_lease(self.engine.base(&self.folder).await?))
+    }
+
+    fn under_lease(&self, base: Base) -> Base {
+        match self.lease {
+            Some(lease) => base.leased(lease),
+            None => base,
+        }
     }
 
     /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
@@ -165,7 +177,7 @@ impl Session {
                 return Ok(base);
             }
         }
-        self.engine.base_or_create(&self.folder).await
+        Ok(self.under_lease(self.engine.base_or_create(&self.folder).await?))
     }
 
     /// A snapshot for a question: the part of the base that the filter admits and the caller may

@@ -54,6 +54,8 @@ pub struct ServerSettings {
     pub wrong_keys: u32,
     /// The most passages that one request may have reranked.
     pub rerank_limit: usize,
+    /// Whether the server runs jobs; otherwise `pikerag worker` does.
+    pub run_jobs: bool,
 }
 
 /// The most parallel runs. Each holds a snapshot of its base, and a process has 160 of them, a
@@ -93,6 +95,7 @@ pub(super) struct ServerTable {
     pub(super) grace_seconds: Option<u64>,
     pub(super) wrong_keys: Option<u32>,
     pub(super) rerank_limit: Option<usize>,
+    pub(super) run_jobs: Option<bool>,
 }
 
 impl ServerTable {
@@ -146,6 +149,7 @@ impl ServerTable {
             grace: Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1)),
             wrong_keys: self.wrong_keys.unwrap_or(10),
             rerank_limit: self.rerank_limit.unwrap_or(200),
+            run_jobs: self.run_jobs.unwrap_or(true),
         })
     }
 }

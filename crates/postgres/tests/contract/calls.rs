@@ -1,9 +1,9 @@
 //! Tests how replies, claims and runs are kept in PostgreSQL, forgotten and checked.
 
 use pikerag_knowledge::{
-    CallOrigin, CallRecord, Claim, CorpusWriter, Event, FileRecord, Filter, JobKind, JobQuery,
-    JobRecord, JobState, Jobs, Ledger, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
-    RunsToKeep, SearchIndex, Usage,
+    CallOrigin, CallRecord, Claim, CorpusWriter, Event, FileRecord, Filter, JobKind, JobPriority,
+    JobQuery, JobRecord, JobState, Jobs, Ledger, RunEvent, RunId, RunQuery, RunRecord, RunState,
+    RunStore, RunsToKeep, SearchIndex, Usage,
 };
 use pikerag_postgres::{Base, Connections, Database};
 use pikerag_store::{Health, Overwriting, Part, Remains, Repair};
@@ -13,7 +13,7 @@ use super::server::{Fresh, documents};
 
 impl Fresh {
     /// The same base, as another process opens it.
-    async fn other(&self) -> Base {
+    pub(crate) async fn other(&self) -> Base {
         let database = Database::connect(&self.location, Connections::default()).await.unwrap();
         Base::open(&database, &self.location).await.unwrap()
     }
@@ -295,6 +295,8 @@ async fn a_job_does_not_quote_a_forgotten_file() {
         cap_usd: None,
         setup: String::new(),
         bill: None,
+        priority: JobPriority::Usual,
+        worker: None,
         retry_refused: false,
         attempts: 1,
         reason: Some("a.txt: \0 is no letter".to_owned()),

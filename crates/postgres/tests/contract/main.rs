@@ -8,6 +8,7 @@ mod calls;
 mod copies;
 mod documents;
 mod keys;
+mod leases;
 mod rows;
 mod server;
 mod shared_limits;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Correction, FileRecord, Filter, Jobs, KnowledgeWriter, Ledger, Millis, RunId,
-    RunStore, Snapshots, SourceId, StoreError, StructuredWriter, VerifiedWriter,
+    CallRecord, Correction, FileRecord, Filter, Jobs, KnowledgeWriter, Lease, Ledger, Millis,
+    RunId, RunStore, Snapshots, SourceId, StoreError, StructuredWriter, VerifiedWriter,
 };
 
 use super::base::Base;
@@ -34,6 +34,7 @@ pub trait KeptBase:
     fn opening(&self) -> u64;
     fn is_read_only(&self) -> bool;
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase>;
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase>;
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError>;
     async fn seen_through(
         &self,
@@ -112,6 +113,10 @@ impl KeptBase for Base {
 
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase> {
         Arc::new(Self::pending_of(self, files))
+    }
+
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase> {
+        Arc::new(Self::leased(self, lease))
     }
 
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError> {

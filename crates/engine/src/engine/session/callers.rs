@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{CallRecord, Condition, Filter};
+use pikerag_knowledge::{CallRecord, Condition, Filter, Lease};
 use pikerag_models::Payer;
 
 use super::Session;
@@ -30,6 +30,12 @@ impl Session {
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { is_background: true, ..self }
+    }
+
+    /// This session for a worker: after its lease has ended, its documents and results are refused.
+    #[must_use]
+    pub fn leased(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
     }
 
     /// This session, which keeps other servers from removing the base.
