@@ -10,6 +10,7 @@ mod documents;
 mod keys;
 mod rows;
 mod server;
+mod uploads;
 mod views;
 
 use std::sync::LazyLock;

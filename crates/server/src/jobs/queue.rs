@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use pikerag_engine::CreateBase;
 use pikerag_engine::knowledge::{JobQuery, JobRecord, Jobs as JobStore};
-use pikerag_engine::uploads::Uploads;
 use tracing::{info, warn};
 
 use super::line::Line;
@@ -43,7 +43,7 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
         }
         if expired.is_none_or(|last| EXPIRING <= last.elapsed()) {
             expired = Some(Instant::now());
-            expire(&host, &line.base);
+            expire(&host, &line.base).await;
         }
         if !is_counted {
             is_counted = true;
@@ -63,10 +63,13 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
 }
 
 /// Drops incomplete uploads that no longer grow.
-fn expire(host: &Arc<dyn Host>, base: &str) {
+async fn expire(host: &Arc<dyn Host>, base: &str) {
     let Some(session) = host.owner_of(base) else { return };
-    let dropped = Uploads::beside(session.folder()).drop_parts(|age| PARTS_KEPT < age);
-    match dropped {
+    let uploads = match session.uploads(CreateBase::No).await {
+        Ok(uploads) => uploads,
+        Err(error) => return warn!(base, %error, "incomplete uploads could not be found"),
+    };
+    match uploads.drop_parts(PARTS_KEPT).await {
         Ok(0) => {}
         Ok(parts) => info!(base, parts, "incomplete uploads expired"),
         Err(error) => warn!(base, %error, "incomplete uploads could not be dropped"),
