@@ -148,7 +148,7 @@ pub(crate) struct Process {
 /// Holds one base. Its lock is held while the base is opened, so that it is opened once.
 type Slot = tokio::sync::Mutex<Option<Opened>>;
 
-/// An open base, with the device and inode of its file if it has one.
+/// An open base, with the device and inode of its file, or its number in its database.
 struct Opened {
     base: Base,
     file: Option<(u64, u64)>,

@@ -57,7 +57,7 @@ pub use self::rerank::{RerankSettings, Reranks};
 use self::resolve::resolve;
 pub use self::resolve::{Flags, settings_path};
 pub use self::server::{DEFAULT_BASE, ServerSettings, is_base_name};
-pub(crate) use self::server::{MOST_RUNS, WAITING_PER_RUN};
+pub(crate) use self::server::{MOST_RUNS, USUAL_KEYS, WAITING_PER_RUN};
 pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};

@@ -1,16 +1,18 @@
 //! Connects to a database, and lends connections. Reads, writes and held states have separate
 //! limits, so that none waits for the connections of another.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
 };
 use pikerag_knowledge::StoreError;
+use tokio::sync::watch;
 
 use crate::error::{Context, ServerProblem};
 use crate::fault::Sql;
+use crate::listener::listen;
 use crate::location::Location;
 use crate::migrations;
 use crate::tls;
@@ -45,6 +47,8 @@ pub struct Database {
     pub(crate) types: String,
     /// Whether the server is a standby, or the account may only read.
     pub(crate) is_read_only: bool,
+    /// Changes when runs have more events; see [`Database::run_changes`].
+    runs: OnceLock<watch::Receiver<u64>>,
 }
 
 const DOING: &str = "connecting to the database";
@@ -74,11 +78,29 @@ impl Database {
         let types = types.try_get(0).context(DOING)?;
         drop(client);
         let location = location.clone();
-        Ok(Arc::new(Self { location, reads, writes, states, types, is_read_only }))
+        Ok(Arc::new(Self {
+            location,
+            reads,
+            writes,
+            states,
+            types,
+            is_read_only,
+            runs: OnceLock::new(),
+        }))
     }
 
-    /// The number of a base; `None` if there is none of this name.
-    pub(crate) async fn find(&self, name: &str) -> Result<Option<i32>, StoreError> {
+    /// A number that changes when a run of any base has more events. A notification may be lost, so read
+    /// from time to time without it.
+    pub fn run_changes(&self) -> watch::Receiver<u64> {
+        self.runs.get_or_init(|| listen(&self.location)).clone()
+    }
+
+    /// The number of a base; `None` if there is none of this name. A base that is made again later has
+    /// another number.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn find(&self, name: &str) -> Result<Option<i32>, StoreError> {
         let client = self.lent(Access::Read).await?;
         let sql = "SELECT id FROM pikerag.bases WHERE name = $1";
         let row = client.query_opt(sql, &[&name]).await.context("finding the base")?;

@@ -13,6 +13,7 @@ mod fault;
 mod graph;
 mod inner;
 mod kept;
+mod listener;
 mod location;
 mod meta;
 mod migrations;
@@ -30,7 +31,10 @@ mod transfer;
 mod tx;
 
 pub use base::Base;
-pub use calls::KeysInPostgres;
+pub use calls::{
+    BaseRemoval, BasesInPostgres, BegunResponse, KeysInPostgres, RESPONSE_LEASE, RequestName,
+    ResponsesInPostgres, StoredResponse,
+};
 pub use database::{Connections, Database};
 pub use error::ServerProblem;
 pub use location::Location;

@@ -55,6 +55,18 @@ impl Location {
         Ok(location)
     }
 
+    /// The address of another base in the same database.
+    #[must_use]
+    pub fn of_base(&self, base: &str) -> Self {
+        Self { database: self.database.clone(), base: base.to_owned() }
+    }
+
+    /// The whole address. It contains the password: never show it.
+    pub fn address(&self) -> String {
+        let sign = if self.database.contains('?') { '&' } else { '?' };
+        format!("{}{sign}base={}", self.database, self.base)
+    }
+
     /// The name of the base within the database.
     pub fn base(&self) -> &str {
         &self.base

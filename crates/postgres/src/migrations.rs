@@ -14,6 +14,7 @@ use crate::tx::lock;
 const STEPS: &[&str] = &[
     include_str!("migrations/1.sql"),
     include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
 ];
 /// Views and functions that follow from the tables, made again after any step.

@@ -25,6 +25,8 @@ pub(crate) mod lock {
     pub(crate) const FORGETTING: i32 = 0x504d;
     /// Held while indexes of vectors are made.
     pub(crate) const INDEXES: i32 = 0x504e;
+    /// Held while names of uploads are taken and given up.
+    pub(crate) const UPLOADS: i32 = 0x5055;
 }
 
 /// The content that a transaction reads or changes.
@@ -54,12 +56,15 @@ impl Access {
             _ => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
         };
         let exclusive = |class: i32| format!("SELECT pg_advisory_xact_lock({class}, {base});");
+        // A removal holds both locks, so no row of a removed base is written after it.
+        let checked = format!("SELECT pikerag.check_base({base});");
         let more = match self {
             // The first statement fixes the state.
             Self::Read | Self::Held => "SELECT 1;".to_owned(),
-            Self::Documents => exclusive(lock::DOCUMENTS),
+            Self::Documents => exclusive(lock::DOCUMENTS) + &checked,
             Self::Records => {
-                format!("SELECT pg_advisory_xact_lock_shared({}, {base});", lock::FORGETTING)
+                let shared = lock::FORGETTING;
+                format!("SELECT pg_advisory_xact_lock_shared({shared}, {base}); {checked}")
             }
             Self::Unsynced => "SET LOCAL synchronous_commit = off;".to_owned(),
             Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS),

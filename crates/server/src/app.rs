@@ -120,7 +120,7 @@ impl Shared {
             on_offer,
             audit,
             metrics: Metrics::new(),
-            responses: Responses::default(),
+            responses: Responses::of(engine.settings()),
             address,
             stopping,
             live: RwLock::new(Arc::new(Live::new(engine, settings))),

@@ -10,6 +10,7 @@ mod bounds;
 mod compat;
 mod document;
 mod forgetting;
+mod follow;
 mod form;
 mod guard;
 mod idempotency;

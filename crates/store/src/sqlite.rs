@@ -70,7 +70,7 @@ pub(crate) use claims::ProcessIdentity;
 pub use export::ExportLine;
 pub use forget::{Overwriting, Remains};
 pub use inner::{DATABASE, Freshness};
-pub use kept::{KeptBase, Line};
+pub use kept::{KeptBase, Line, RUN_BEAT, RUN_SILENT};
 pub use layouts::LAYOUT;
 pub use limits::{PageCaches, StoreLimits};
 pub use originals::Originals;

@@ -182,15 +182,11 @@ impl FileReader for SandboxedReader {
             if most < bytes.len() as u64 {
                 return Err(FileError::TooLarge { bytes: bytes.len() as u64, most });
             }
-            let hash = blake3::hash(&bytes).to_hex().to_string();
-            Ok((hash, bytes))
+            Ok(bytes)
         });
-        let (hash, bytes) =
+        let bytes =
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
-        match self.ask_child(&place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
-            ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
-            _ => Err(no_parser("its reply belongs to another task")),
-        }
+        self.parse_bytes(&place, path, bytes).await
     }
 }
 
@@ -224,6 +220,23 @@ impl SandboxedReader {
     pub(crate) async fn place(&self) -> Result<ChildPlace, FileError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         place.map(ChildPlace).map_err(no_parser)
+    }
+
+    /// The documents of a file whose bytes are in memory.
+    pub(crate) async fn parse_bytes(
+        &self,
+        place: &ChildPlace,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<ReadFile, FileError> {
+        let hash = |bytes: Vec<u8>| (blake3::hash(&bytes).to_hex().to_string(), bytes);
+        let hashed = tokio::task::spawn_blocking(move || hash(bytes)).await;
+        let (hash, bytes) =
+            hashed.map_err(|error| FileError::Unreadable { reason: error.to_string() })?;
+        match self.ask_child(place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
+            ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
+            _ => Err(no_parser("its reply belongs to another task")),
+        }
     }
 
     /// Hands the files of an archive to `to`, and returns the failures as problems.

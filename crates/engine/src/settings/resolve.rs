@@ -121,13 +121,14 @@ pub(super) fn resolve(
     let local = file.local.resolve(&weights, &programs, calls, environment);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
+    let base = base.or(file.base).unwrap_or_else(|| ".pikerag".into());
     Ok(Settings {
-        base: base.or(file.base).unwrap_or_else(|| ".pikerag".into()),
         postgres: file.postgres.resolve(),
         offline: flags.offline,
         replay: flags.replay,
         program: None,
-        server: file.server.resolve(state.as_deref())?,
+        server: file.server.resolve(state.as_deref(), &base)?,
+        base,
         ollama: environment.ollama(),
         state,
         chat: shared(&tables),

@@ -159,7 +159,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
         info!(count = found.omitted.len(), "files and folders that are no documents are not taken");
     }
     let mut tools = session.tools(&base).await?;
-    let files = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
+    let files = CorrectedReader { inner: session.reader_of(&names), base: base.clone() };
     tools.reader = Arc::new(databases.reader(Arc::new(files), Some(Arc::clone(&tools.base))));
     let mut params = session.ingest_params(&request.with, &request.without, request.chunking);
     report_notices(session, request.progress);

@@ -12,6 +12,7 @@ mod leases;
 mod rows;
 mod server;
 mod shared_limits;
+mod uploads;
 mod views;
 
 use std::sync::LazyLock;

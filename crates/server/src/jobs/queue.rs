@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pikerag_engine::knowledge::JobQuery;
-use pikerag_engine::shares_jobs;
-use pikerag_engine::uploads::Uploads;
+use pikerag_engine::{CreateBase, shares_jobs};
 use tracing::{info, warn};
 
 use super::line::Line;
@@ -50,7 +49,7 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
         }
         if expired.is_none_or(|last| EXPIRING <= last.elapsed()) {
             expired = Some(Instant::now());
-            expire(&host, &line.base);
+            expire(&host, &line.base).await;
         }
         if runs && line.take_uncounted() {
             let counted = host.stopping().run_until_cancelled(offer::offer(&host, &line)).await;
@@ -70,10 +69,13 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
 }
 
 /// Drops incomplete uploads that no longer grow.
-fn expire(host: &Arc<dyn Host>, base: &str) {
+async fn expire(host: &Arc<dyn Host>, base: &str) {
     let Some(session) = host.owner_of(base) else { return };
-    let dropped = Uploads::beside(session.folder()).drop_parts(|age| PARTS_KEPT < age);
-    match dropped {
+    let uploads = match session.uploads(CreateBase::No).await {
+        Ok(uploads) => uploads,
+        Err(error) => return warn!(base, %error, "incomplete uploads could not be found"),
+    };
+    match uploads.drop_parts(PARTS_KEPT).await {
         Ok(0) => {}
         Ok(parts) => info!(base, parts, "incomplete uploads expired"),
         Err(error) => warn!(base, %error, "incomplete uploads could not be dropped"),
