@@ -132,3 +132,5 @@ mod train;
 mod trust;
 #[cfg(test)]
 mod uploads;
+#[cfg(test)]
+mod workers;
