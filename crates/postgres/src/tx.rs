@@ -29,6 +29,10 @@ pub(crate) mod lock {
     pub(crate) const UPLOADS: i32 = 0x5055;
 }
 
+/// The longest silence of a worker in a transaction, such as behind a broken network. Its locks would
+/// keep others from its jobs.
+const SILENCE: &str = "SET LOCAL idle_in_transaction_session_timeout = '2min'";
+
 /// The content that a transaction reads or changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -142,8 +146,10 @@ impl Tx {
     }
 
     /// Fails unless the lease still exists, which then cannot end before this transaction. Renewing it
-    /// does not wait: this lock keeps the row from deletion only.
+    /// does not wait: this lock keeps the row from deletion only. If the worker falls silent within
+    /// the transaction, the server ends it.
     pub(crate) async fn hold_lease(&self, lease: Lease) -> Sql<()> {
+        self.batch(SILENCE).await?;
         let sql = "SELECT 1 FROM pikerag_base.job_leases WHERE fence = $1 FOR KEY SHARE";
         match self.exists(sql, &[&lease.fence.cast_signed()]).await? {
             true => Ok(()),

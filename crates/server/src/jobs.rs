@@ -2,6 +2,8 @@
 //! them at once; elsewhere a base runs one job after the other.
 
 mod beat;
+mod bill;
+mod closing;
 mod held;
 mod host;
 mod line;
@@ -45,6 +47,8 @@ const KEPT: usize = 10_000;
 const LISTED: usize = 500;
 /// A job with at most this number of files comes before larger ones.
 const FEW: usize = 20;
+/// The pause after a job could not begin, and the first of those between its attempts.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How long a worker may be silent before its part counts as left by a crash.
 const HOLDS: Duration = Duration::from_secs(30);
 /// The longest time that a deletion may hold the jobs of a base. It ends with its process, too.
@@ -184,7 +188,11 @@ impl Jobs {
         let files = files.into_iter().map(|file| file.file).collect();
         let mark = FileMark::PutBack;
         store.mark_job_files(id, files, mark).await.map_err(failed)?;
-        self.keep(base, store.as_ref(), &record).await;
+        match store.put_job(record.clone()).await {
+            Ok(_) => self.publish(base, &record),
+            Err(StoreError::LeaseLost { .. }) => return Err(still_ending(id)),
+            Err(error) => return Err(failed(error)),
+        }
         line.wake.notify_one();
         Ok(Job::of(base, &record))
     }
@@ -280,49 +288,6 @@ impl Jobs {
         self.line(host, base);
     }
 
-    /// Closes the queue of a base that gets another name. Returns false, and changes nothing, while a
-    /// job waits or runs, or while none may begin.
-    pub(crate) async fn close_idle(&self, base: &str) -> bool {
-        let Some(line) = self.line_of(base) else { return true };
-        // No job can arrive while the order is held.
-        let _order = line.order.lock().await;
-        // A deletion of files may hold the gate.
-        let gate = line.gate.try_write();
-        let is_idle = gate.is_ok() && self.waiting(base) == 0;
-        if is_idle {
-            self.close(&line);
-        }
-        is_idle
-    }
-
-    /// Closes the queue of a base that is deleted. Waiting jobs are dropped with the base; nothing
-    /// may use the base any more.
-    pub(crate) async fn close_deleted(&self, base: &str) {
-        let Some(line) = self.line_of(base) else { return };
-        let _order = line.order.lock().await;
-        self.close(&line);
-    }
-
-    /// Closes the queue of a base that another server renamed or deleted. No job of this server runs
-    /// there.
-    pub(crate) fn close_changed(&self, base: &str) {
-        if let Some(line) = self.line_of(base) {
-            self.close(&line);
-        }
-    }
-
-    fn line_of(&self, base: &str) -> Option<Arc<Line>> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.get(base).cloned()
-    }
-
-    fn close(&self, line: &Line) {
-        line.closed.cancel();
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.base);
-        let mut states = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        states.retain(|(base, _), _| *base != line.base);
-    }
-
     /// Waits until stopped jobs have recorded their progress.
     pub(crate) async fn ended(&self) {
         let running =
@@ -379,6 +344,14 @@ fn check_open(host: &Arc<dyn Host>, line: &Line, session: &Session) -> Result<()
             .saying(format!("there is no base `{}`", line.base))
             .in_chinese(format!("没有知识库 `{}`", line.base))),
     }
+}
+
+/// A job has failed, and other workers have not ended their parts of it.
+fn still_ending(id: u64) -> Problem {
+    Problem::new(409, "not-offered", Fault::Caller)
+        .saying(format!("workers still end the earlier attempt of job {id}"))
+        .in_chinese(format!("工作进程尚未结束任务 {id} 的上一次运行"))
+        .hint("try again in a moment")
 }
 
 fn no_job(id: u64) -> Problem {

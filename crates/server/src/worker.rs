@@ -194,7 +194,7 @@ impl Host for Worker {
     fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem> {
         let Some(id) = key else { return Ok(self.owner_of(base)) };
         let no_keys = || {
-            Problem::new(503, "no-keys", Fault::Server)
+            Problem::new(500, "keys-failed", Fault::Server)
                 .saying(format!("key `{id}` requested the job, and this worker has no keys"))
                 .hint("set `server.keys` to the address of the database that the servers use")
         };

@@ -116,7 +116,7 @@ fn at_the_latest(grace: Duration) {
 }
 
 /// The cost of a job that needs approval, and the request that approves it.
-fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String {
+pub(super) fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String {
     let mut takes = Vec::new();
     if 0 < bill.calls {
         let (calls, tokens) = (bill.calls, bill.tokens);

@@ -134,3 +134,5 @@ mod train;
 mod trust;
 #[cfg(test)]
 mod uploads;
+#[cfg(test)]
+mod workers;

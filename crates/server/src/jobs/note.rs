@@ -10,8 +10,8 @@ use pikerag_engine::{EngineError, IndexResponse};
 use serde_json::{Value, json};
 use tracing::error;
 
+use super::PAUSE;
 use super::reason::JobReason;
-use super::run::PAUSE;
 use super::shown::FailedFile;
 use crate::problem::{Fault, Problem};
 

@@ -24,6 +24,24 @@ impl Jobs {
         }
     }
 
+    /// Changes the published progress of a job, if it is another one.
+    pub(super) fn show_progress(
+        &self,
+        base: &str,
+        id: u64,
+        stage: &str,
+        (done, total): (usize, usize),
+    ) {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(job) = live.get(&(base.to_owned(), id)) else { return };
+        job.send_if_modified(|job| {
+            let is_new = (job.stage.as_str(), job.done, job.total) != (stage, done, total);
+            stage.clone_into(&mut job.stage);
+            (job.done, job.total) = (done, total);
+            is_new
+        });
+    }
+
     /// Stores a job that no worker has taken, and publishes it.
     pub(super) async fn keep(&self, base: &str, store: &dyn JobStore, record: &JobRecord) {
         match store.put_job(record.clone()).await {
@@ -61,6 +79,16 @@ impl Jobs {
         if record.state.is_over() {
             live.remove(&key);
         }
+    }
+
+    /// Whether the published state of a job is that of its record.
+    pub(super) fn is_shown(&self, base: &str, record: &JobRecord) -> bool {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.get(&(base.to_owned(), record.id)).is_some_and(|job| {
+            let job = job.borrow();
+            (job.state, job.attempts) == (record.state, record.attempts)
+                && job.reason == record.reason
+        })
     }
 
     /// The jobs of a base that are published.

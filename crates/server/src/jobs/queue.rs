@@ -8,8 +8,7 @@ use pikerag_engine::{CreateBase, shares_jobs};
 use tracing::{info, warn};
 
 use super::line::Line;
-use super::run::{self, PAUSE};
-use super::{Host, failed, now, offer, recover, refresh, there};
+use super::{Host, PAUSE, failed, now, offer, recover, refresh, run, there};
 use crate::problem::Problem;
 
 /// The longest sleep of a queue, because a change of the clock can make a job due.

@@ -21,7 +21,10 @@ pub(super) async fn refresh(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     for record in &unfinished {
         jobs.follow(&Job::of(&line.base, record));
         if !line.works_on(record.id) {
-            jobs.publish(&line.base, record);
+            // Streams send each publication.
+            if !jobs.is_shown(&line.base, record) {
+                jobs.publish(&line.base, record);
+            }
             show_files(host, line, store.as_ref(), record).await?;
         }
     }
@@ -50,9 +53,6 @@ async fn show_files(
     }
     let files = store.job_files(record.id).await.map_err(failed)?;
     let done = files.iter().filter(|file| file.is_done).count();
-    host.jobs().show(&line.base, record.id, |job| {
-        READING.clone_into(&mut job.stage);
-        (job.done, job.total) = (done, files.len());
-    });
+    host.jobs().show_progress(&line.base, record.id, READING, (done, files.len()));
     Ok(())
 }

@@ -5,32 +5,30 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::FutureExt;
 use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::knowledge::{
-    FileMark, JobBill, JobKind, JobPart, JobRecord, JobState, Jobs as JobStore, Lease, LeaseAfter,
+    FileMark, JobKind, JobPart, JobQuery, JobRecord, JobState, Jobs as JobStore, Lease, LeaseAfter,
     PartsLeft, StoreError, TakenJob, Taking, error_chain,
 };
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::settings::FileChoice;
 use pikerag_engine::{
-    EngineError, EstimateRequest, IndexRequest, IndexResponse, IndexScope, Progress, Session,
-    chinese_chain, estimate, job_places, setup,
+    EngineError, IndexRequest, IndexResponse, IndexScope, Progress, Session, chinese_chain,
+    job_places, setup,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
 
+use super::bill::refused;
 use super::line::{AtWork, Line};
 use super::note::{Ended, Noted, again, allowed_calls, settle};
 use super::offer::report;
 use super::shown::{Bill, FailedFile, Job};
-use super::{Host, KEPT, beat, failed, now, recover, there};
+use super::{Host, KEPT, PAUSE, beat, failed, now, recover, there};
 use crate::problem::Problem;
 
-/// The pause after a job could not begin, and the first of those between its attempts.
-pub(super) const PAUSE: Duration = Duration::from_secs(5);
 /// The attempts to give a part back to a store that cannot be written.
 const ASKED: u32 = 20;
 
@@ -44,6 +42,10 @@ pub(super) async fn next(host: &Arc<dyn Host>, line: &Line) -> Result<bool, Prob
     let Ok(gate) = Arc::clone(&line.gate).try_read_owned() else { return Ok(false) };
     let Some(owner) = host.owner_of(&line.base) else { return Ok(false) };
     let Some(store) = there(&owner).await? else { return Ok(false) };
+    // Without a job, nothing is written: the base may be read-only.
+    if !has_jobs(store.as_ref()).await? {
+        return Ok(false);
+    }
     let taking = host.jobs().taking(&owner);
     let Some(taken) = store.take_job(taking).await.map_err(failed)? else { return Ok(false) };
     let lease = taken.lease;
@@ -69,6 +71,16 @@ pub(super) async fn next(host: &Arc<dyn Host>, line: &Line) -> Result<bool, Prob
     line.end_work(lease);
     drop(gate);
     done.map(|()| true)
+}
+
+/// Whether a job waits or runs.
+async fn has_jobs(store: &dyn JobStore) -> Result<bool, Problem> {
+    let next = store.jobs(JobQuery::Next(now())).await.map_err(failed)?;
+    if !next.is_empty() {
+        return Ok(true);
+    }
+    let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+    Ok(unfinished.iter().any(|job| job.state.is_accepted()))
 }
 
 /// Gives a part back whose result could not be stored, so that it does not count as a crash.
@@ -157,45 +169,6 @@ async fn begin<'a>(
     let session = session.leased(lease);
     let store = Arc::clone(store);
     Ok(Some(Part { host, line, store, session, lease, part, record, names, is_careful, stop }))
-}
-
-/// Why an accepted job is offered again with its current bill; `None` if it may begin.
-async fn refused(
-    session: &Session,
-    record: &JobRecord,
-    has_key: bool,
-    names: &[String],
-) -> Result<Option<(JobBill, String)>, Problem> {
-    let reason = match has_key {
-        false => "the key that requested it is gone, or may not change this base any more",
-        true if record.setup == setup(session) => return Ok(None),
-        true => "models or settings have changed since it was accepted",
-    };
-    if session.indexes_for_free() {
-        return Ok(None);
-    }
-    let paths = match names {
-        [] => Vec::new(),
-        names => job_places(session, names).await?,
-    };
-    let request = EstimateRequest {
-        paths,
-        databases: Vec::new(),
-        with: Vec::new(),
-        without: Vec::new(),
-        chunking: None,
-        choice: FileChoice::default(),
-        own_files: record.kind == JobKind::Index,
-    };
-    let estimated = estimate(session, &request).await?;
-    let usage = estimated.estimate.usage;
-    let bill = JobBill {
-        calls: estimated.estimate.calls as u64,
-        tokens: usage.prompt_tokens + usage.completion_tokens,
-        usd: estimated.usd,
-        texts: u64::from(0 < estimated.estimate.embedded_tokens) * estimated.estimate.chunks as u64,
-    };
-    Ok((!bill.is_free()).then(|| (bill, reason.to_owned())))
 }
 
 /// A part of a job that this worker runs.
