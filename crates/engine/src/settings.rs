@@ -106,6 +106,9 @@ pub struct Settings {
     pub prices: Prices,
     /// The most that may be spent.
     pub cap: Cap,
+    /// The account that all processes with this name share, so that the cap holds for all of them
+    /// together; `None` for a cap of this process alone.
+    pub shared_cap: Option<String>,
     /// The limits of parsing one file.
     pub parser_limits: ParserLimits,
     /// The limits of other programs for one file.

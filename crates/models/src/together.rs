@@ -4,6 +4,7 @@
 mod gate;
 mod memory;
 mod purse;
+mod waiting;
 
 use std::sync::Arc;
 

@@ -47,6 +47,8 @@ pub enum RefusedValue {
     NoDatabase { variable: String },
     /// A text is no pattern of tables.
     NoTablePattern { pattern: String },
+    /// No base is in a database, which would hold the shared spending.
+    SharedWithoutDatabase,
 }
 
 impl RefusedValue {
@@ -144,6 +146,10 @@ impl InWords for RefusedValue {
                     "contains `{pattern}`, which is not a pattern of tables such as `orders` or `public.*`"
                 ),
                 format!("`{pattern}` 不是表的模式，例如 `orders`、`public.*`"),
+            ),
+            Self::SharedWithoutDatabase => Words::new(
+                "needs a base in PostgreSQL: the spending of all processes is kept in its database",
+                "需要 PostgreSQL 中的知识库：所有进程的花费记在其数据库中",
             ),
         }
     }

@@ -12,10 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pikerag_knowledge::{RateRequest, SharedLimits, StoreError, TakeRequest, Taken};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tracing::warn;
 
 use super::purse::Purse;
+use super::waiting::Waiting;
 use crate::limit::{Gate, Limits, burst};
 use crate::process::process_name;
 
@@ -50,6 +52,8 @@ pub(crate) struct SharedGate {
     waiting: AtomicU32,
     /// Held during a request to the store, because the state is not certain until its reply.
     asking: tokio::sync::Mutex<()>,
+    /// Notified when a call ends.
+    ended: Notify,
     state: Mutex<State>,
 }
 
@@ -59,6 +63,9 @@ struct State {
     turn: u64,
     running: u32,
     seats: u32,
+    /// Whether calls of this process wait for seats. Then the store decides who gets a freed seat,
+    /// because other processes may wait, too.
+    is_short_of_seats: bool,
     /// Free seats and amounts are used until then.
     fresh_until: Instant,
     /// When seats were last renewed.
@@ -109,6 +116,7 @@ impl SharedGate {
             turn: 0,
             running: 0,
             seats: 0,
+            is_short_of_seats: false,
             fresh_until: now,
             renewed: now,
             requests: most.requests_per_minute.map(|_| Purse::default()),
@@ -123,6 +131,7 @@ impl SharedGate {
             line: Gate::new(1),
             waiting: AtomicU32::new(0),
             asking: tokio::sync::Mutex::default(),
+            ended: Notify::new(),
             state: Mutex::new(state),
         }
     }
@@ -160,7 +169,7 @@ impl SharedGate {
                 Progress::At(time) => sleep_until(time).await,
                 Progress::Asked => {}
                 Progress::NoSeat => {
-                    sleep(poll).await;
+                    let _ = timeout(poll, self.ended.notified()).await;
                     poll = poll.saturating_mul(2).min(LONGEST_POLL);
                 }
                 Progress::Away => sleep(AGAIN).await,
@@ -262,6 +271,11 @@ impl SharedGate {
         let mut state = self.state();
         state.away_since = None;
         state.seats = taken.seats;
+        state.is_short_of_seats = 0 < request.seats && taken.seats <= request.running;
+        if state.is_short_of_seats {
+            // Calls may have ended meanwhile.
+            state.seats = taken.seats.min(state.running);
+        }
         state.fresh_until = fresh_until;
         let from = received.checked_add(taken.delay).unwrap_or(received + PATIENCE);
         let until = from + fresh_until.saturating_duration_since(received);
@@ -348,22 +362,11 @@ impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.running = state.running.saturating_sub(1);
-    }
-}
-
-/// A call without a seat; counted until it has one or gives up.
-struct Waiting<'a>(&'a AtomicU32);
-
-impl<'a> Waiting<'a> {
-    fn begin(count: &'a AtomicU32) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        if state.is_short_of_seats {
+            state.seats = state.seats.min(state.running);
+        }
+        drop(state);
+        self.0.ended.notify_one();
     }
 }
 
