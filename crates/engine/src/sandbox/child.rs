@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::handed::{Nowhere, TakesFiles};
 use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
@@ -187,31 +188,6 @@ impl FileReader for SandboxedReader {
         let bytes =
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
         self.parse_bytes(&place, path, bytes).await
-    }
-}
-
-/// Receives files that a child hands over.
-#[async_trait]
-pub(crate) trait TakesFiles: Send {
-    /// Takes a file under a name that the child chose; `Err` has the reason if it is refused.
-    async fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String>;
-}
-
-/// Receives from children that have nothing to hand over.
-struct Nowhere;
-
-#[async_trait]
-impl TakesFiles for Nowhere {
-    async fn take(&mut self, _: &str, _: Vec<u8>) -> Result<(), String> {
-        Err("no file is taken here".to_owned())
-    }
-}
-
-#[async_trait]
-impl TakesFiles for Option<Vec<u8>> {
-    async fn take(&mut self, _: &str, bytes: Vec<u8>) -> Result<(), String> {
-        *self = Some(bytes);
-        Ok(())
     }
 }
 
