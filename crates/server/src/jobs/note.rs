@@ -179,8 +179,21 @@ pub(super) fn allowed_calls(record: &JobRecord, part: JobPart) -> Option<u64> {
     }
 }
 
+/// Schedules a job again whose result could not be stored; after its last attempt, it fails.
+pub(super) fn unstored(record: &mut JobRecord, reason: String, at: Millis) {
+    record.reason = Some(reason);
+    if record.state != JobState::Running {
+        return;
+    }
+    if record.attempts < ATTEMPTS {
+        again(record, at);
+    } else {
+        (record.state, record.ended) = (JobState::Failed, Some(at));
+    }
+}
+
 /// Schedules the job again after a pause.
-pub(super) fn again(record: &mut JobRecord, at: Millis) {
+fn again(record: &mut JobRecord, at: Millis) {
     let pause: Duration = PAUSE * 4_u32.pow(record.attempts.saturating_sub(1).min(ATTEMPTS));
     record.due = at.saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     record.state = JobState::Waiting;
@@ -336,6 +349,19 @@ mod tests {
         let stopped = Noted { is_stopped: true, ..read(Value::Null, 0) };
         stopped.apply(&mut record, JobPart::Files, left);
         assert_eq!((record.state, record.attempts), (JobState::Waiting, 0));
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_stored_is_tried_a_limited_number_of_times() {
+        let mut record = job(JobState::Running);
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!((record.state, record.due, record.ended), (JobState::Waiting, 5007, None));
+        let mut record = JobRecord { attempts: ATTEMPTS, ..job(JobState::Running) };
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!((record.state, record.ended), (JobState::Failed, Some(7)));
+        let mut record = job(JobState::Offered);
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!(record.state, JobState::Offered);
     }
 
     #[test]
