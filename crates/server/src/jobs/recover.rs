@@ -46,6 +46,10 @@ pub(super) async fn crashed(
     taken: TakenJob,
 ) -> Result<(), Problem> {
     let TakenJob { lease, job, part, files, .. } = taken;
+    if !job.state.is_accepted() {
+        // Another part has ended the job, or a person decides about it.
+        return store.release_lease(lease).await.map_err(failed);
+    }
     let (left, poison): (Vec<JobFile>, Vec<JobFile>) =
         files.into_iter().partition(|file| file.attempts < CRASHES);
     let unfinished = store.job_files(job.id).await.map_err(failed)?;
