@@ -127,8 +127,8 @@ impl Noted {
         if self.reason.is_some() {
             record.reason = self.reason;
         }
-        // The next attempt reads these files again, and reports them.
-        let is_repeated = self.runs_again && part == JobPart::Files;
+        // The next attempt does this part again, and reports it. Its calls must not count twice.
+        let is_repeated = self.runs_again && part != JobPart::Whole;
         if !is_repeated {
             let before = record.outcome.take().unwrap_or_default();
             record.outcome = Some(merged(before, self.outcome));
@@ -345,6 +345,12 @@ mod tests {
         settle(&mut record, JobPart::Files, left, 7);
         assert_eq!((record.state, record.due), (JobState::Waiting, 5007));
         assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
+        let mut record = job(JobState::Running);
+        record.bill = Some(JobBill { calls: 9, ..JobBill::default() });
+        let again = Noted { runs_again: true, is_put_back: true, ..read(report(&[], 0, 0), 5) };
+        again.apply(&mut record, JobPart::Rest, PartsLeft::default());
+        assert_eq!(record.state, JobState::Waiting);
+        assert_eq!(allowed_calls(&record, JobPart::Rest), Some(9));
         let mut record = job(JobState::Running);
         let stopped = Noted { is_stopped: true, ..read(Value::Null, 0) };
         stopped.apply(&mut record, JobPart::Files, left);

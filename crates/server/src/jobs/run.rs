@@ -262,13 +262,14 @@ impl Part<'_> {
             let is_last = batches.is_empty() || !matches!(ended, Ended::Came(..));
             let after = if is_last { LeaseAfter::Released } else { LeaseAfter::Held };
             let shown = self.bill.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let base = &self.line.base;
-            let noted = Noted::of(base, &self.record, self.part, ended, shown, now());
+            // A retry is due by the clock of the store, which other workers share.
+            let at = self.store.clock().await.unwrap_or_else(|_| now());
+            let noted = Noted::of(&self.line.base, &self.record, self.part, ended, shown, at);
             let (mark, part) = (noted.mark(), self.part);
             let change = Box::new(move |record: &mut JobRecord, left| {
                 noted.apply(record, part, left);
                 if is_last {
-                    settle(record, part, left, now());
+                    settle(record, part, left, at);
                 }
             });
             match self.store.change_job(self.lease, (batch, mark), after, change).await {
