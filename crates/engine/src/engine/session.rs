@@ -143,14 +143,7 @@ impl Session {
     /// The base for a verb that reads only through [`Session::snapshot`], which shows each caller
     /// the visible part.
     pub(crate) async fn base_in_part(&self) -> Result<Base> {
-        Ok(self.under_lease(self.engine.base(&self.folder).await?))
-    }
-
-    fn under_lease(&self, base: Base) -> Base {
-        match self.lease {
-            Some(lease) => base.leased(lease),
-            None => base,
-        }
+        self.under_lease(self.engine.base(&self.folder).await?).await
     }
 
     /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
@@ -177,7 +170,7 @@ impl Session {
                 return Ok(base);
             }
         }
-        Ok(self.under_lease(self.engine.base_or_create(&self.folder).await?))
+        self.under_lease(self.engine.base_or_create(&self.folder).await?).await
     }
 
     /// A snapshot for a question: the part of the base that the filter admits and the caller may
