@@ -152,12 +152,6 @@ impl Session {
         Ok(self.base_in_part().await?.for_a_question().await?)
     }
 
-    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
-    pub(crate) async fn visible_base(&self) -> Result<Base> {
-        let base = self.base_in_part().await?;
-        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
-    }
-
     /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
     pub(crate) async fn counted_base(&self) -> Result<Base> {
         if self.sees_all() { self.base().await } else { self.visible_base().await }

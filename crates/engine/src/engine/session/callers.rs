@@ -41,6 +41,12 @@ impl Session {
         Self { lease: Some(lease), ..self }
     }
 
+    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
+    pub(crate) async fn visible_base(&self) -> Result<Base> {
+        let base = self.base_in_part().await?;
+        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
+    }
+
     /// The base for the worker of this session, if it is one. A worker in another process notices some
     /// seconds late that a document is forgotten: replies that arrive meanwhile are not kept.
     pub(super) async fn under_lease(&self, base: Base) -> Result<Base> {
