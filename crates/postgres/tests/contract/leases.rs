@@ -12,7 +12,7 @@ use pikerag_postgres::Base;
 
 use super::server::{Fresh, documents};
 
-fn job() -> JobRecord {
+pub(super) fn job() -> JobRecord {
     JobRecord {
         id: 0,
         kind: JobKind::Index,
@@ -160,8 +160,10 @@ async fn bases_take_turns() {
     }
     let mut order = Vec::new();
     loop {
-        let names = bases[0].0.database.bases_with_jobs().await.unwrap();
-        let mine = |name: &String| bases.iter().position(|(base, _)| base.location.base() == name);
+        let names = bases[0].0.database.bases_with_jobs("main").await.unwrap();
+        let mine = |(name, _): &(String, Option<String>)| {
+            bases.iter().position(|(base, _)| base.location.base() == name)
+        };
         let Some(next) = names.iter().find_map(mine) else { break };
         let base = &bases[next].0.base;
         let taken = base.take_job(taking(Duration::from_mins(1))).await.unwrap().unwrap();
