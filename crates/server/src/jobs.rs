@@ -178,6 +178,11 @@ impl Jobs {
         record.key = key.map(|key| key.id.clone());
         record.cap_usd = key.and_then(|key| key.params.cap_usd);
         record.setup = setup(session);
+        if record.kind == JobKind::Watch {
+            // The server that began it may have ended. Without its folders, a scan reads nothing.
+            let is_of_now = line.folders(|folders| folders.contains_key(&id));
+            record.worker = is_of_now.then(|| self.worker.clone());
+        }
         (record.state, record.reason) = (JobState::Waiting, None);
         (record.attempts, record.due, record.ended) = (0, 0, None);
         if shares_jobs(session) {
