@@ -25,14 +25,37 @@ pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     let Some(store) = there(&session).await? else { return Ok(()) };
     let _order = line.order.lock().await;
     for mut record in store.jobs(JobQuery::Unfinished).await.map_err(failed)? {
-        let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
-        let is_left = !shares_jobs(&session) || record.added.saturating_add(OLD_SCAN) < now();
-        let is_waiting = record.kind == JobKind::Watch && record.state == JobState::Waiting;
-        if is_waiting && !is_of_now && is_left {
+        if is_left_scan(line, &record, shares_jobs(&session)) {
             end_scan(&mut record);
             host.jobs().keep(&line.base, store.as_ref(), &record).await;
         } else {
             host.jobs().follow(&Job::of(&line.base, &record));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a scan of folders waits for a process that has ended, as far as this one knows. The folders
+/// are scanned again in any case.
+pub(super) fn is_left_scan(line: &Line, record: &JobRecord, is_shared: bool) -> bool {
+    let is_waiting = record.kind == JobKind::Watch && record.state == JobState::Waiting;
+    let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
+    let is_old = record.added.max(record.due).saturating_add(OLD_SCAN) < now();
+    is_waiting && !is_of_now && (is_old || !is_shared)
+}
+
+/// Ends the waiting scans of this process, which stops. Otherwise the other servers would show them as
+/// waiting jobs.
+pub(super) async fn end_own_scans(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
+    let scans: Vec<u64> = line.folders(|folders| folders.keys().copied().collect());
+    let session = host.owner_of(&line.base).filter(|_| !scans.is_empty()).filter(shares_jobs);
+    let Some(session) = session else { return Ok(()) };
+    let Some(store) = there(&session).await? else { return Ok(()) };
+    for id in scans {
+        let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
+        if let Some(mut record) = found.filter(|job| job.state == JobState::Waiting) {
+            end_scan(&mut record);
+            host.jobs().keep(&line.base, store.as_ref(), &record).await;
         }
     }
     Ok(())
@@ -105,7 +128,7 @@ async fn set_apart(
     Ok(())
 }
 
-fn end_scan(record: &mut JobRecord) {
+pub(super) fn end_scan(record: &mut JobRecord) {
     (record.state, record.ended) = (JobState::Failed, Some(now()));
     record.reason = Some(JobReason::ServerEnded.to_string());
 }
