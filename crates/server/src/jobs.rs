@@ -271,6 +271,7 @@ impl Jobs {
     /// One job, with its later states.
     pub(crate) async fn watch(
         &self,
+        host: &Arc<dyn Host>,
         base: &str,
         session: &Session,
         id: u64,
@@ -284,8 +285,16 @@ impl Jobs {
         }
         let Some(store) = there(session).await? else { return Err(no_job(id)) };
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
-        let record = found.ok_or_else(|| no_job(id))?;
-        Ok(watch::channel(Job::of(base, &record)).1)
+        let job = Job::of(base, &found.ok_or_else(|| no_job(id))?);
+        if shares_jobs(session) && !job.is_over() {
+            // Another server added it a moment ago. The queue shows its later states.
+            self.go_on(host, base);
+            self.follow(&job);
+            if let Some(live) = live() {
+                return Ok(live);
+            }
+        }
+        Ok(watch::channel(job).1)
     }
 
     /// Resumes the jobs that were accepted before the server ended.
