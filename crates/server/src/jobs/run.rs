@@ -172,6 +172,8 @@ async fn begin<'a>(
     line.begin_work(lease, AtWork { job: record.id, files, stop: stop.clone() });
     let session = session.leased(lease);
     let store = Arc::clone(store);
+    let is_first = part == JobPart::Files && record.started == Some(at);
+    let asks_again = record.retry_refused && (part == JobPart::Whole || is_first);
     let bill = Mutex::default();
     Ok(Some(Part {
         host,
@@ -183,6 +185,7 @@ async fn begin<'a>(
         record,
         names,
         is_careful,
+        asks_again,
         stop,
         bill,
     }))
@@ -200,6 +203,9 @@ struct Part<'a> {
     names: Vec<String>,
     /// Whether an earlier attempt ended the process: then each file is marked when it begins.
     is_careful: bool,
+    /// Whether it makes refused passages pending again. Only the first part of an attempt does that:
+    /// later parts would undo the refusals of this attempt.
+    asks_again: bool,
     stop: CancellationToken,
     /// The bill of the current batch. This process may run other parts of the same job.
     bill: Mutex<Option<Value>>,
@@ -331,7 +337,7 @@ impl Part<'_> {
             paths,
             databases: Vec::new(),
             prune: record.kind == JobKind::Watch,
-            retry_refused: record.retry_refused,
+            retry_refused: self.asks_again,
             with: Vec::new(),
             without: Vec::new(),
             chunking: None,
