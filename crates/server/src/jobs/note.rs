@@ -19,6 +19,8 @@ use crate::problem::{Fault, Problem};
 const ATTEMPTS: u32 = 6;
 /// The mark in an outcome that a part left something undone.
 const IS_INCOMPLETE: &str = "is_incomplete";
+/// The number of processes in an outcome that ended during the rest of the job.
+const REST_CRASHES: &str = "rest_crashes";
 /// The error of the last attempt in an outcome.
 const PROBLEM: &str = "problem";
 
@@ -177,6 +179,16 @@ pub(super) fn allowed_calls(record: &JobRecord, part: JobPart) -> Option<u64> {
         JobPart::Files => accepted.map(|accepted| accepted.saturating_sub(used)),
         JobPart::Rest => Some(accepted.unwrap_or_default().saturating_sub(used)),
     }
+}
+
+/// Notes that a process ended during the rest of a job. Returns the number of such processes.
+pub(super) fn count_crash(record: &mut JobRecord) -> u32 {
+    let Some(outcome) = record.outcome.get_or_insert_with(|| json!({})).as_object_mut() else {
+        return 1;
+    };
+    let crashes = outcome.get(REST_CRASHES).and_then(Value::as_u64).unwrap_or_default() + 1;
+    outcome.insert(REST_CRASHES.to_owned(), crashes.into());
+    u32::try_from(crashes).unwrap_or(u32::MAX)
 }
 
 /// Schedules a job again whose result could not be stored; after its last attempt, it fails.
@@ -368,6 +380,16 @@ mod tests {
         let mut record = job(JobState::Offered);
         unstored(&mut record, "the disk is full".to_owned(), 7);
         assert_eq!(record.state, JobState::Offered);
+    }
+
+    /// Attempts of the job also count processes that ended during its files.
+    #[test]
+    fn crashes_of_the_rest_are_counted_alone() {
+        let mut record = JobRecord { attempts: 5, ..job(JobState::Running) };
+        assert_eq!(count_crash(&mut record), 1);
+        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
+        assert_eq!(count_crash(&mut record), 2);
+        assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
     }
 
     #[test]

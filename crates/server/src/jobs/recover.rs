@@ -10,6 +10,7 @@ use pikerag_engine::knowledge::{
 use pikerag_engine::shares_jobs;
 
 use super::line::Line;
+use super::note::count_crash;
 use super::reason::JobReason;
 use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
@@ -78,10 +79,12 @@ pub(super) async fn crashed(
     let unfinished = store.job_files(job.id).await.map_err(failed)?;
     let unfinished = unfinished.iter().filter(|file| !file.is_done).count();
     let reads_files = job.kind == JobKind::Index && part != JobPart::Rest;
+    // The attempts of such a job count the ends of its other parts, too.
+    let is_rest = job.kind == JobKind::Index && part == JobPart::Rest;
     let is_poison = match reads_files {
         // The job has no other file.
         true => left.is_empty() && !poison.is_empty() && unfinished == poison.len(),
-        false => CRASHES <= job.attempts,
+        false => !is_rest && CRASHES <= job.attempts,
     };
     let mut reason = JobReason::ProcessEnded.to_string();
     if is_poison {
@@ -92,7 +95,8 @@ pub(super) async fn crashed(
         }
     }
     let change = move |record: &mut JobRecord, left: PartsLeft| {
-        record.reason = Some(reason);
+        let is_poison = is_poison || is_rest && CRASHES <= count_crash(record);
+        record.reason = Some(if is_rest && is_poison { set_aside("it") } else { reason });
         if record.kind == JobKind::Watch {
             // The server scans the folders when it starts.
             end_scan(record);
