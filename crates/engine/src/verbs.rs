@@ -80,8 +80,8 @@ pub use self::graph::{
 pub use self::index::{IndexRequest, IndexResponse, IndexScope, index};
 pub use self::init::{InitRequest, InitResponse, init};
 pub use self::jobs::{
-    CreateBase, RemainingWork, bases_with_jobs, job_names, job_places, jobs, remaining_work, setup,
-    shares_jobs, worker_name,
+    BaseWithJobs, CreateBase, RemainingWork, bases_with_jobs, job_names, job_places, jobs,
+    remaining_work, setup, shares_jobs, worker_name,
 };
 pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};

@@ -18,6 +18,9 @@ use crate::migrations;
 use crate::tls;
 use crate::tx::{Access, Tx};
 
+/// The beginning of the name of a base whose rows are being removed. No server gives such a name.
+pub(crate) const REMOVED: &str = "removed ";
+
 /// The connections of a process to one database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
@@ -142,19 +145,27 @@ impl Database {
     }
 
     /// The names of bases with a part of a job that may be taken now, those first whose jobs were
-    /// taken longest ago.
+    /// taken longest ago. Bases that servers made beside the base `owner` come with the names that
+    /// requests use. Removed bases are absent.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn bases_with_jobs(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn bases_with_jobs(
+        &self,
+        owner: &str,
+    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
         let doing = "listing the bases with jobs";
         let client = self.lent(Access::Read).await?;
-        let sql = "SELECT b.name FROM pikerag.bases b WHERE EXISTS (
+        let sql = "SELECT b.name, m.name FROM pikerag.bases b
+             LEFT JOIN pikerag.made_bases m ON m.id = b.id AND m.owner = $1
+             WHERE NOT starts_with(b.name, $2) AND EXISTS (
                SELECT 1 FROM pikerag.jobs j WHERE j.base = b.id AND j.state IN ('waiting', 'running')
                AND j.due <= extract(epoch FROM clock_timestamp()) * 1000)
              ORDER BY b.served, b.id";
-        let rows = client.query(sql, &[]).await.context(doing)?;
-        rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().context(doing)
+        let rows = client.query(sql, &[&owner, &REMOVED]).await.context(doing)?;
+        let names = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        let names: Result<Vec<(String, Option<String>)>, tokio_postgres::Error> = names.collect();
+        names.context(doing)
     }
 
     /// Gives a base another name. Returns whether it exists.

@@ -178,6 +178,11 @@ impl Jobs {
         record.key = key.map(|key| key.id.clone());
         record.cap_usd = key.and_then(|key| key.params.cap_usd);
         record.setup = setup(session);
+        if record.kind == JobKind::Watch {
+            // The server that began it may have ended. Without its folders, a scan reads nothing.
+            let is_of_now = line.folders(|folders| folders.contains_key(&id));
+            record.worker = is_of_now.then(|| self.worker.clone());
+        }
         (record.state, record.reason) = (JobState::Waiting, None);
         (record.attempts, record.due, record.ended) = (0, 0, None);
         if shares_jobs(session) {
@@ -266,6 +271,7 @@ impl Jobs {
     /// One job, with its later states.
     pub(crate) async fn watch(
         &self,
+        host: &Arc<dyn Host>,
         base: &str,
         session: &Session,
         id: u64,
@@ -279,8 +285,16 @@ impl Jobs {
         }
         let Some(store) = there(session).await? else { return Err(no_job(id)) };
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
-        let record = found.ok_or_else(|| no_job(id))?;
-        Ok(watch::channel(Job::of(base, &record)).1)
+        let job = Job::of(base, &found.ok_or_else(|| no_job(id))?);
+        if shares_jobs(session) && !job.is_over() {
+            // Another server added it a moment ago. The queue shows its later states.
+            self.go_on(host, base);
+            self.follow(&job);
+            if let Some(live) = live() {
+                return Ok(live);
+            }
+        }
+        Ok(watch::channel(job).1)
     }
 
     /// Resumes the jobs that were accepted before the server ended.

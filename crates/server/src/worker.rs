@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use futures::future::join_all;
 use pikerag_engine::keys::{Keys, Scope, now};
 use pikerag_engine::knowledge::JobRecord;
 use pikerag_engine::settings::{DEFAULT_BASE, Settings};
-use pikerag_engine::{Engine, Session, bases_with_jobs};
+use pikerag_engine::{BaseWithJobs, Engine, Session, bases_with_jobs};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -29,7 +28,7 @@ const BROKEN: Duration = Duration::from_secs(3);
 pub struct WorkerParams {
     /// The parts of jobs that it runs at a time.
     pub at_once: NonZeroUsize,
-    /// The names of the bases in the database; empty for all of them.
+    /// The names of the bases, in the database or as requests use them; empty for all of them.
     pub only: Vec<String>,
 }
 
@@ -100,7 +99,7 @@ struct Worker {
     /// The visited bases, by the names that servers use.
     bases: Mutex<HashMap<String, Session>>,
     on_event: OnEvent,
-    /// The bases in the database to visit; empty for all of them.
+    /// The names of the bases to visit; empty for all of them.
     only: Vec<String>,
 }
 
@@ -111,8 +110,7 @@ impl Worker {
         let mut pause = IDLE / 10 * u32::try_from(place % 10).unwrap_or_default();
         while self.stopping.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
             pause = match self.visit(host).await {
-                Ok(true) => Duration::ZERO,
-                Ok(false) => IDLE,
+                Ok(pause) => pause,
                 Err(problem) => {
                     warn!(problem = problem.detail(), "the jobs could not be read");
                     BROKEN
@@ -121,19 +119,23 @@ impl Worker {
         }
     }
 
-    /// Runs a part of the base that was served longest ago. Returns whether there was one.
-    async fn visit(&self, host: &Arc<dyn Host>) -> Result<bool, Problem> {
-        for (name, address) in bases_with_jobs(&self.engine.session()).await? {
-            if !self.only.is_empty() && !self.only.contains(&name) {
+    /// Runs a part of the base that was served longest ago. Returns the pause before the next visit.
+    async fn visit(&self, host: &Arc<dyn Host>) -> Result<Duration, Problem> {
+        let mut pause = IDLE;
+        for found in bases_with_jobs(&self.engine.session()).await? {
+            if !self.is_wanted(&found) {
                 continue;
             }
-            let base = self.named(&name, &address);
+            let base = self.named(&found);
             let line = self.jobs.visited(&base);
             match Jobs::run_next(host, &line).await {
-                Ok(true) => return Ok(true),
+                Ok(true) => return Ok(Duration::ZERO),
                 Ok(false) => {}
                 // The other bases go on.
-                Err(problem) => warn!(base, problem = problem.detail(), "a job could not begin"),
+                Err(problem) => {
+                    warn!(base, problem = problem.detail(), "a job could not begin");
+                    pause = BROKEN;
+                }
             }
         }
         let visited: Vec<String> = self.bases().keys().cloned().collect();
@@ -145,14 +147,24 @@ impl Worker {
                 warn!(base, problem, "the remaining work of the base was not counted");
             }
         }
-        Ok(false)
+        Ok(pause)
+    }
+
+    fn is_wanted(&self, found: &BaseWithJobs) -> bool {
+        let is_named = |name: &String| self.only.contains(name);
+        self.only.is_empty()
+            || is_named(&found.name)
+            || found.made_as.as_ref().is_some_and(is_named)
     }
 
     /// The name of a base on servers with these settings. Its session is kept.
-    fn named(&self, name: &str, address: &Path) -> String {
-        let base = name_on_servers(self.engine.settings(), name, address);
-        let session = || self.engine.session_over(address.to_owned());
-        self.bases().entry(base.clone()).or_insert_with(session);
+    fn named(&self, found: &BaseWithJobs) -> String {
+        let base = name_on_servers(self.engine.settings(), found);
+        let mut bases = self.bases();
+        // It may have had another name, and another base may have had this one.
+        bases.retain(|name, session| (*name == base) == (session.folder() == found.address));
+        let session = || self.engine.session_over(found.address.clone());
+        bases.entry(base.clone()).or_insert_with(session);
         base
     }
 
@@ -161,13 +173,15 @@ impl Worker {
     }
 }
 
-/// The name by which keys open a base: that of the settings, else its name in the database.
-fn name_on_servers(settings: &Settings, name: &str, address: &Path) -> String {
-    if settings.base == address {
+/// The name by which keys open a base: that of the settings, else the one that it was made under, else
+/// its name in the database.
+fn name_on_servers(settings: &Settings, found: &BaseWithJobs) -> String {
+    if settings.base == found.address {
         return DEFAULT_BASE.to_owned();
     }
-    let declared = settings.server.bases.iter().find(|(_, place)| *place == address);
-    declared.map_or(name, |(declared, _)| declared).to_owned()
+    let declared = settings.server.bases.iter().find(|(_, place)| **place == found.address);
+    let declared = declared.map(|(declared, _)| declared);
+    declared.or(found.made_as.as_ref()).unwrap_or(&found.name).clone()
 }
 
 impl Host for Worker {
@@ -240,10 +254,14 @@ mod tests {
         let mut settings = Settings::defaults().unwrap();
         settings.base = "postgres://db/x?base=law".into();
         settings.server.bases.insert("tea".to_owned(), "postgres://db/x?base=drinks".into());
-        let name = |name: &str| {
-            let address = format!("postgres://db/x?base={name}");
-            name_on_servers(&settings, name, Path::new(&address))
+        let name = |name: &str, made_as: Option<&str>| {
+            let address = format!("postgres://db/x?base={name}").into();
+            let made_as = made_as.map(str::to_owned);
+            name_on_servers(&settings, &BaseWithJobs { name: name.to_owned(), made_as, address })
         };
-        assert_eq!([name("law"), name("drinks"), name("ships")], [DEFAULT_BASE, "tea", "ships"]);
+        let of_settings = [name("law", None), name("drinks", None), name("ships", None)];
+        assert_eq!(of_settings, [DEFAULT_BASE, "tea", "ships"]);
+        // Keys name it as requests do.
+        assert_eq!(name("oil-1f0c44a2", Some("oil")), "oil");
     }
 }

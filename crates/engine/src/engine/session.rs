@@ -143,26 +143,13 @@ impl Session {
     /// The base for a verb that reads only through [`Session::snapshot`], which shows each caller
     /// the visible part.
     pub(crate) async fn base_in_part(&self) -> Result<Base> {
-        Ok(self.under_lease(self.engine.base(&self.folder).await?))
-    }
-
-    fn under_lease(&self, base: Base) -> Base {
-        match self.lease {
-            Some(lease) => base.leased(lease),
-            None => base,
-        }
+        self.under_lease(self.engine.base(&self.folder).await?).await
     }
 
     /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
     /// base keeps nothing more of it.
     pub(crate) async fn base_for_a_question(&self) -> Result<Base> {
         Ok(self.base_in_part().await?.for_a_question().await?)
-    }
-
-    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
-    pub(crate) async fn visible_base(&self) -> Result<Base> {
-        let base = self.base_in_part().await?;
-        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
     }
 
     /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
@@ -177,7 +164,7 @@ impl Session {
                 return Ok(base);
             }
         }
-        Ok(self.under_lease(self.engine.base_or_create(&self.folder).await?))
+        self.under_lease(self.engine.base_or_create(&self.folder).await?).await
     }
 
     /// A snapshot for a question: the part of the base that the filter admits and the caller may

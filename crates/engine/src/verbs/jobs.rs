@@ -88,9 +88,19 @@ pub fn shares_jobs(session: &Session) -> bool {
     Location::is_address(session.folder())
 }
 
-/// The bases of the session's database with a part of a job that may be taken now: each name with
-/// its address, those first whose jobs were taken longest ago. Empty unless the base is in a
-/// database.
+/// A base in a database, with a part of a job that may be taken now.
+#[derive(Clone)]
+pub struct BaseWithJobs {
+    /// Its name in the database.
+    pub name: String,
+    /// The name that requests use, if a server made it.
+    pub made_as: Option<String>,
+    /// Its address. It contains the password: never show it.
+    pub address: PathBuf,
+}
+
+/// The bases of the session's database with a part of a job that may be taken now, those first whose
+/// jobs were taken longest ago. Empty unless the base is in a database.
 ///
 /// # Errors
 /// The database cannot be read.
@@ -98,23 +108,26 @@ pub fn shares_jobs(session: &Session) -> bool {
 /// # Examples
 /// ```no_run
 /// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
-/// for (name, address) in pikerag_engine::bases_with_jobs(session).await? {
-///     let base = session.engine().session_over(address);
-///     println!("{name}: {} files", pikerag_engine::files(&base).await?.files.len());
+/// for base in pikerag_engine::bases_with_jobs(session).await? {
+///     let files = pikerag_engine::files(&session.engine().session_over(base.address)).await?;
+///     println!("{}: {} files", base.name, files.files.len());
 /// }
 /// # Ok(())
 /// # }
 /// ```
-pub async fn bases_with_jobs(session: &Session) -> Result<Vec<(String, PathBuf)>> {
+pub async fn bases_with_jobs(session: &Session) -> Result<Vec<BaseWithJobs>> {
     let Some(location) = address_of(session.folder())? else { return Ok(Vec::new()) };
-    let names = session.engine().database(&location).await?.bases_with_jobs().await?;
-    let with_address = |name: String| {
+    let made_beside = session.settings().server.bases_folder.as_deref();
+    let made_beside = made_beside.map(address_of).transpose()?.flatten();
+    let owner = made_beside.as_ref().unwrap_or(&location).base();
+    let names = session.engine().database(&location).await?.bases_with_jobs(owner).await?;
+    let with_address = |(name, made_as): (String, Option<String>)| {
         let address = match name == location.base() {
             // The same path as that of the session, so that the base is opened once.
             true => session.folder().to_owned(),
             false => location.of_base(&name).address().into(),
         };
-        (name, address)
+        BaseWithJobs { name, made_as, address }
     };
     Ok(names.into_iter().map(with_address).collect())
 }

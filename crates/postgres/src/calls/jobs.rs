@@ -201,12 +201,16 @@ fn change_of(mark: FileMark) -> &'static str {
 }
 
 /// Deletes what jobs store about a forgotten file: its name, and outcomes and reasons that may
-/// quote it.
+/// quote it. A job that goes on may have read it before it was withdrawn.
 pub(crate) async fn forget(tx: &Tx, file: &str) -> Sql<()> {
-    let sql = "SELECT id, record, id IN (SELECT job FROM job_files WHERE file = $1) FROM jobs";
+    let sql = format!(
+        "SELECT id, record, id IN (SELECT job FROM job_files WHERE file = $1)
+           OR {UNFINISHED} AND (outcome IS NOT NULL OR state IN ('waiting', 'running'))
+         FROM jobs"
+    );
     let index = serde_json::to_value(JobKind::Index)?;
     let (mut ids, mut records) = (Vec::<i64>::new(), Vec::new());
-    for row in &tx.all(sql, &[&Text(file)]).await? {
+    for row in &tx.all(&sql, &[&Text(file)]).await? {
         // PostgreSQL cannot change JSON that contains U+0000.
         let mut record: Value = rows::json(row, 1)?;
         let Some(fields) = record.as_object_mut() else { continue };

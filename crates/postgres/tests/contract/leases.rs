@@ -12,7 +12,7 @@ use pikerag_postgres::Base;
 
 use super::server::{Fresh, documents};
 
-fn job() -> JobRecord {
+pub(super) fn job() -> JobRecord {
     JobRecord {
         id: 0,
         kind: JobKind::Index,
@@ -52,6 +52,19 @@ async fn done(base: &Base, lease: Lease, file: &str) {
     base.change_job(lease, marks, LeaseAfter::Released, Box::new(end)).await.unwrap();
 }
 
+fn call(key: &str) -> CallRecord {
+    CallRecord {
+        key: key.to_owned(),
+        role: "atomize".to_owned(),
+        model: "m".to_owned(),
+        request: "{}".to_owned(),
+        reply: "{}".to_owned(),
+        usage: Usage::default(),
+        unusable: false,
+        origin: CallOrigin::default(),
+    }
+}
+
 /// Files, results and deletions are refused; paid replies are kept.
 #[tokio::test]
 async fn a_worker_without_its_lease_writes_nothing() {
@@ -66,17 +79,7 @@ async fn a_worker_without_its_lease_writes_nothing() {
     assert!(matches!(refused, Err(StoreError::LeaseLost { .. })), "{refused:?}");
     let refused = base.leased(lost).delete_file("a.md").await;
     assert!(matches!(refused, Err(StoreError::LeaseLost { .. })), "{refused:?}");
-    let call = CallRecord {
-        key: "paid".to_owned(),
-        role: "atomize".to_owned(),
-        model: "m".to_owned(),
-        request: "{}".to_owned(),
-        reply: "{}".to_owned(),
-        usage: Usage::default(),
-        unusable: false,
-        origin: CallOrigin::default(),
-    };
-    base.leased(lost).keep_all(vec![call]).await.unwrap();
+    base.leased(lost).keep_all(vec![call("paid")]).await.unwrap();
     assert!(other.latest("paid").await.unwrap().is_some());
     put(&other.leased(again), "c.md").await.unwrap();
     // A deletion stops the worker.
@@ -86,6 +89,27 @@ async fn a_worker_without_its_lease_writes_nothing() {
     let files = base.files(Which::All).await.unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["a.md", "c.md"]);
+    fresh.remove().await;
+}
+
+/// A call may be in flight elsewhere when its text is forgotten.
+#[tokio::test]
+async fn a_stopped_worker_keeps_no_reply_about_forgotten_text() {
+    let Some(fresh) = Fresh::new().await else { return };
+    let other = fresh.other().await;
+    other.add_job(job(), vec!["a.md".to_owned()]).await.unwrap();
+    let lease = other.take_job(taking(Duration::from_mins(1))).await.unwrap().unwrap().lease;
+    let worker = other.leased(lease).for_a_question().await.unwrap();
+    put(&worker, "a.md").await.unwrap();
+    worker.keep_all(vec![call("before")]).await.unwrap();
+    let files = vec!["a.md".to_owned()];
+    let hold = fresh.base.stop_jobs(files.clone(), StopLeases::All, taking(Duration::ZERO));
+    assert!(hold.await.unwrap().is_some());
+    fresh.base.forget_files(&files, 7).await.unwrap();
+    worker.keep_all(vec![call("late")]).await.unwrap();
+    assert!(fresh.base.latest("before").await.unwrap().is_some());
+    assert!(fresh.base.latest("late").await.unwrap().is_none());
+    assert!(put(&worker, "a.md").await.is_err());
     fresh.remove().await;
 }
 
@@ -136,8 +160,10 @@ async fn bases_take_turns() {
     }
     let mut order = Vec::new();
     loop {
-        let names = bases[0].0.database.bases_with_jobs().await.unwrap();
-        let mine = |name: &String| bases.iter().position(|(base, _)| base.location.base() == name);
+        let names = bases[0].0.database.bases_with_jobs("main").await.unwrap();
+        let mine = |(name, _): &(String, Option<String>)| {
+            bases.iter().position(|(base, _)| base.location.base() == name)
+        };
         let Some(next) = names.iter().find_map(mine) else { break };
         let base = &bases[next].0.base;
         let taken = base.take_job(taking(Duration::from_mins(1))).await.unwrap().unwrap();

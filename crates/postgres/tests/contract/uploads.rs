@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use pikerag_knowledge::{RunId, RunQuery, RunRecord, RunState, RunStore};
+use pikerag_knowledge::{Jobs, RunId, RunQuery, RunRecord, RunState, RunStore};
 use pikerag_postgres::{Base, BaseRemoval, BasesInPostgres, Location};
 use pikerag_store::{BegunUpload, DroppedParts, FinishedUpload, StoredUploads};
 use tokio_postgres::NoTls;
 
+use super::leases::job;
 use super::server::{Fresh, connected, location};
 
 /// Begins an upload that must belong to the sender.
@@ -163,6 +164,11 @@ fn made_bases_are_shared_and_their_names_are_never_used_again() {
         let database = connected(&own).await;
         let base = Base::open(&database, &own.of_base(&made("law-1"))).await.unwrap();
         base.keep_root("/law").await.unwrap();
+        base.add_job(job(), vec!["a.md".to_owned()]).await.unwrap();
+        // Workers check keys by the name that requests use.
+        let with_jobs = database.bases_with_jobs(own.base()).await.unwrap();
+        let law = (made("law-1"), Some("acts".to_owned()));
+        assert!(with_jobs.contains(&law), "{with_jobs:?}");
         let gone = made("law-1");
         let removed = tokio::task::spawn_blocking(move || {
             let removed = one.remove(&gone).unwrap();

@@ -19,6 +19,8 @@ use crate::problem::{Fault, Problem};
 const ATTEMPTS: u32 = 6;
 /// The mark in an outcome that a part left something undone.
 const IS_INCOMPLETE: &str = "is_incomplete";
+/// The number of processes in an outcome that ended during the rest of the job.
+const REST_CRASHES: &str = "rest_crashes";
 /// The error of the last attempt in an outcome.
 const PROBLEM: &str = "problem";
 
@@ -127,8 +129,8 @@ impl Noted {
         if self.reason.is_some() {
             record.reason = self.reason;
         }
-        // The next attempt reads these files again, and reports them.
-        let is_repeated = self.runs_again && part == JobPart::Files;
+        // The next attempt does this part again, and reports it. Its calls must not count twice.
+        let is_repeated = self.runs_again && part != JobPart::Whole;
         if !is_repeated {
             let before = record.outcome.take().unwrap_or_default();
             record.outcome = Some(merged(before, self.outcome));
@@ -179,8 +181,31 @@ pub(super) fn allowed_calls(record: &JobRecord, part: JobPart) -> Option<u64> {
     }
 }
 
+/// Notes that a process ended during the rest of a job. Returns the number of such processes.
+pub(super) fn count_crash(record: &mut JobRecord) -> u32 {
+    let Some(outcome) = record.outcome.get_or_insert_with(|| json!({})).as_object_mut() else {
+        return 1;
+    };
+    let crashes = outcome.get(REST_CRASHES).and_then(Value::as_u64).unwrap_or_default() + 1;
+    outcome.insert(REST_CRASHES.to_owned(), crashes.into());
+    u32::try_from(crashes).unwrap_or(u32::MAX)
+}
+
+/// Schedules a job again whose result could not be stored; after its last attempt, it fails.
+pub(super) fn unstored(record: &mut JobRecord, reason: String, at: Millis) {
+    record.reason = Some(reason);
+    if record.state != JobState::Running {
+        return;
+    }
+    if record.attempts < ATTEMPTS {
+        again(record, at);
+    } else {
+        (record.state, record.ended) = (JobState::Failed, Some(at));
+    }
+}
+
 /// Schedules the job again after a pause.
-pub(super) fn again(record: &mut JobRecord, at: Millis) {
+fn again(record: &mut JobRecord, at: Millis) {
     let pause: Duration = PAUSE * 4_u32.pow(record.attempts.saturating_sub(1).min(ATTEMPTS));
     record.due = at.saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
     record.state = JobState::Waiting;
@@ -333,9 +358,38 @@ mod tests {
         assert_eq!((record.state, record.due), (JobState::Waiting, 5007));
         assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
         let mut record = job(JobState::Running);
+        record.bill = Some(JobBill { calls: 9, ..JobBill::default() });
+        let again = Noted { runs_again: true, is_put_back: true, ..read(report(&[], 0, 0), 5) };
+        again.apply(&mut record, JobPart::Rest, PartsLeft::default());
+        assert_eq!(record.state, JobState::Waiting);
+        assert_eq!(allowed_calls(&record, JobPart::Rest), Some(9));
+        let mut record = job(JobState::Running);
         let stopped = Noted { is_stopped: true, ..read(Value::Null, 0) };
         stopped.apply(&mut record, JobPart::Files, left);
         assert_eq!((record.state, record.attempts), (JobState::Waiting, 0));
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_stored_is_tried_a_limited_number_of_times() {
+        let mut record = job(JobState::Running);
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!((record.state, record.due, record.ended), (JobState::Waiting, 5007, None));
+        let mut record = JobRecord { attempts: ATTEMPTS, ..job(JobState::Running) };
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!((record.state, record.ended), (JobState::Failed, Some(7)));
+        let mut record = job(JobState::Offered);
+        unstored(&mut record, "the disk is full".to_owned(), 7);
+        assert_eq!(record.state, JobState::Offered);
+    }
+
+    /// Attempts of the job also count processes that ended during its files.
+    #[test]
+    fn crashes_of_the_rest_are_counted_alone() {
+        let mut record = JobRecord { attempts: 5, ..job(JobState::Running) };
+        assert_eq!(count_crash(&mut record), 1);
+        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
+        assert_eq!(count_crash(&mut record), 2);
+        assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
     }
 
     #[test]

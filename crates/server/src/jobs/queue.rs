@@ -65,6 +65,11 @@ pub(super) async fn run(host: Arc<dyn Host>, line: Arc<Line>) {
             () = tokio::time::sleep(wait) => {}
         }
     }
+    if host.stopping().is_cancelled()
+        && let Err(problem) = recover::end_own_scans(&host, &line).await
+    {
+        warn!(base = line.base, problem = problem.detail(), "waiting scans of folders remain");
+    }
 }
 
 /// Drops incomplete uploads that no longer grow.

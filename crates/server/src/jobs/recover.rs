@@ -10,6 +10,7 @@ use pikerag_engine::knowledge::{
 use pikerag_engine::shares_jobs;
 
 use super::line::Line;
+use super::note::count_crash;
 use super::reason::JobReason;
 use super::{Host, Job, failed, now, there};
 use crate::problem::Problem;
@@ -25,14 +26,37 @@ pub(super) async fn recover(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     let Some(store) = there(&session).await? else { return Ok(()) };
     let _order = line.order.lock().await;
     for mut record in store.jobs(JobQuery::Unfinished).await.map_err(failed)? {
-        let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
-        let is_left = !shares_jobs(&session) || record.added.saturating_add(OLD_SCAN) < now();
-        let is_waiting = record.kind == JobKind::Watch && record.state == JobState::Waiting;
-        if is_waiting && !is_of_now && is_left {
+        if is_left_scan(line, &record, shares_jobs(&session)) {
             end_scan(&mut record);
             host.jobs().keep(&line.base, store.as_ref(), &record).await;
         } else {
             host.jobs().follow(&Job::of(&line.base, &record));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a scan of folders waits for a process that has ended, as far as this one knows. The folders
+/// are scanned again in any case.
+pub(super) fn is_left_scan(line: &Line, record: &JobRecord, is_shared: bool) -> bool {
+    let is_waiting = record.kind == JobKind::Watch && record.state == JobState::Waiting;
+    let is_of_now = line.folders(|folders| folders.contains_key(&record.id));
+    let is_old = record.added.max(record.due).saturating_add(OLD_SCAN) < now();
+    is_waiting && !is_of_now && (is_old || !is_shared)
+}
+
+/// Ends the waiting scans of this process, which stops. Otherwise the other servers would show them as
+/// waiting jobs.
+pub(super) async fn end_own_scans(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
+    let scans: Vec<u64> = line.folders(|folders| folders.keys().copied().collect());
+    let session = host.owner_of(&line.base).filter(|_| !scans.is_empty()).filter(shares_jobs);
+    let Some(session) = session else { return Ok(()) };
+    let Some(store) = there(&session).await? else { return Ok(()) };
+    for id in scans {
+        let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
+        if let Some(mut record) = found.filter(|job| job.state == JobState::Waiting) {
+            end_scan(&mut record);
+            host.jobs().keep(&line.base, store.as_ref(), &record).await;
         }
     }
     Ok(())
@@ -46,15 +70,21 @@ pub(super) async fn crashed(
     taken: TakenJob,
 ) -> Result<(), Problem> {
     let TakenJob { lease, job, part, files, .. } = taken;
+    if !job.state.is_accepted() {
+        // Another part has ended the job, or a person decides about it.
+        return store.release_lease(lease).await.map_err(failed);
+    }
     let (left, poison): (Vec<JobFile>, Vec<JobFile>) =
         files.into_iter().partition(|file| file.attempts < CRASHES);
     let unfinished = store.job_files(job.id).await.map_err(failed)?;
     let unfinished = unfinished.iter().filter(|file| !file.is_done).count();
     let reads_files = job.kind == JobKind::Index && part != JobPart::Rest;
+    // The attempts of such a job count the ends of its other parts, too.
+    let is_rest = job.kind == JobKind::Index && part == JobPart::Rest;
     let is_poison = match reads_files {
         // The job has no other file.
         true => left.is_empty() && !poison.is_empty() && unfinished == poison.len(),
-        false => CRASHES <= job.attempts,
+        false => !is_rest && CRASHES <= job.attempts,
     };
     let mut reason = JobReason::ProcessEnded.to_string();
     if is_poison {
@@ -65,7 +95,8 @@ pub(super) async fn crashed(
         }
     }
     let change = move |record: &mut JobRecord, left: PartsLeft| {
-        record.reason = Some(reason);
+        let is_poison = is_poison || is_rest && CRASHES <= count_crash(record);
+        record.reason = Some(if is_rest && is_poison { set_aside("it") } else { reason });
         if record.kind == JobKind::Watch {
             // The server scans the folders when it starts.
             end_scan(record);
@@ -101,7 +132,7 @@ async fn set_apart(
     Ok(())
 }
 
-fn end_scan(record: &mut JobRecord) {
+pub(super) fn end_scan(record: &mut JobRecord) {
     (record.state, record.ended) = (JobState::Failed, Some(now()));
     record.reason = Some(JobReason::ServerEnded.to_string());
 }

@@ -6,7 +6,7 @@ use pikerag_engine::knowledge::{JobKind, JobQuery, JobRecord, JobState, Jobs as 
 use pikerag_engine::shares_jobs;
 
 use super::line::Line;
-use super::{Host, Job, failed, there};
+use super::{Host, Job, failed, recover, there};
 use crate::problem::Problem;
 
 /// The stage of a job that other processes run.
@@ -17,8 +17,13 @@ pub(super) async fn refresh(host: &Arc<dyn Host>, line: &Line) -> Result<(), Pro
     let Some(session) = host.owner_of(&line.base).filter(shares_jobs) else { return Ok(()) };
     let Some(store) = there(&session).await? else { return Ok(()) };
     let jobs = host.jobs();
-    let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
-    for record in &unfinished {
+    let mut unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+    for record in &mut unfinished {
+        if recover::is_left_scan(line, record, true) {
+            recover::end_scan(record);
+            jobs.keep(&line.base, store.as_ref(), record).await;
+            continue;
+        }
         jobs.follow(&Job::of(&line.base, record));
         if !line.works_on(record.id) {
             // Streams send each publication.

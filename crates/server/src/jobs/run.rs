@@ -4,7 +4,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use pikerag_engine::knowledge::telemetry::TRACED;
@@ -18,12 +18,13 @@ use pikerag_engine::{
     EngineError, IndexRequest, IndexResponse, IndexScope, Progress, Session, chinese_chain,
     job_places, setup,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
 
 use super::bill::refused;
 use super::line::{AtWork, Line};
-use super::note::{Ended, Noted, again, allowed_calls, settle};
+use super::note::{Ended, Noted, allowed_calls, settle, unstored};
 use super::offer::report;
 use super::shown::{Bill, FailedFile, Job};
 use super::{Host, KEPT, PAUSE, beat, failed, now, recover, there};
@@ -66,7 +67,7 @@ pub(super) async fn next(host: &Arc<dyn Host>, line: &Line) -> Result<bool, Prob
     let names = part.names.clone();
     let done = part.run().await;
     if let Err(problem) = &done {
-        give_back(host, store.as_ref(), lease, names, &problem.detail()).await;
+        give_back(host, line, store.as_ref(), lease, names, &problem.detail()).await;
     }
     line.end_work(lease);
     drop(gate);
@@ -86,6 +87,7 @@ async fn has_jobs(store: &dyn JobStore) -> Result<bool, Problem> {
 /// Gives a part back whose result could not be stored, so that it does not count as a crash.
 async fn give_back(
     host: &Arc<dyn Host>,
+    line: &Line,
     store: &dyn JobStore,
     lease: Lease,
     names: Vec<String>,
@@ -93,15 +95,17 @@ async fn give_back(
 ) {
     for _ in 0..ASKED {
         let reason = reason.to_owned();
-        let change = move |record: &mut JobRecord, _: PartsLeft| {
-            record.reason = Some(reason);
-            if record.state == JobState::Running {
-                again(record, now());
-            }
-        };
+        let change = move |record: &mut JobRecord, _: PartsLeft| unstored(record, reason, now());
         let marks = (names.clone(), FileMark::PutBack);
         match store.change_job(lease, marks, LeaseAfter::Released, Box::new(change)).await {
-            Ok(_) | Err(StoreError::LeaseLost { .. }) => return,
+            Ok(record) => {
+                if record.state.is_over() {
+                    line.folders(|folders| folders.remove(&record.id));
+                }
+                host.attempted(&line.base, &record);
+                return host.jobs().publish(&line.base, &record);
+            }
+            Err(StoreError::LeaseLost { .. }) => return,
             Err(error) => warn!(job = lease.job, %error, "a job could not be given back"),
         }
         if host.stopping().run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
@@ -168,7 +172,23 @@ async fn begin<'a>(
     line.begin_work(lease, AtWork { job: record.id, files, stop: stop.clone() });
     let session = session.leased(lease);
     let store = Arc::clone(store);
-    Ok(Some(Part { host, line, store, session, lease, part, record, names, is_careful, stop }))
+    let is_first = part == JobPart::Files && record.started == Some(at);
+    let asks_again = record.retry_refused && (part == JobPart::Whole || is_first);
+    let bill = Mutex::default();
+    Ok(Some(Part {
+        host,
+        line,
+        store,
+        session,
+        lease,
+        part,
+        record,
+        names,
+        is_careful,
+        asks_again,
+        stop,
+        bill,
+    }))
 }
 
 /// A part of a job that this worker runs.
@@ -183,7 +203,12 @@ struct Part<'a> {
     names: Vec<String>,
     /// Whether an earlier attempt ended the process: then each file is marked when it begins.
     is_careful: bool,
+    /// Whether it makes refused passages pending again. Only the first part of an attempt does that:
+    /// later parts would undo the refusals of this attempt.
+    asks_again: bool,
     stop: CancellationToken,
+    /// The bill of the current batch. This process may run other parts of the same job.
+    bill: Mutex<Option<Value>>,
 }
 
 impl Part<'_> {
@@ -242,15 +267,15 @@ impl Part<'_> {
             }
             let is_last = batches.is_empty() || !matches!(ended, Ended::Came(..));
             let after = if is_last { LeaseAfter::Released } else { LeaseAfter::Held };
-            let mut shown = None;
-            let (base, id) = (&self.line.base, self.record.id);
-            self.host.jobs().show(base, id, |job| shown.clone_from(&job.bill));
-            let noted = Noted::of(base, &self.record, self.part, ended, shown, now());
+            let shown = self.bill.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // A retry is due by the clock of the store, which other workers share.
+            let at = self.store.clock().await.unwrap_or_else(|_| now());
+            let noted = Noted::of(&self.line.base, &self.record, self.part, ended, shown, at);
             let (mark, part) = (noted.mark(), self.part);
             let change = Box::new(move |record: &mut JobRecord, left| {
                 noted.apply(record, part, left);
                 if is_last {
-                    settle(record, part, left, now());
+                    settle(record, part, left, at);
                 }
             });
             match self.store.change_job(self.lease, (batch, mark), after, change).await {
@@ -303,16 +328,16 @@ impl Part<'_> {
             Progress::Bill { estimate, usd } => {
                 let bill = serde_json::to_value(Bill { estimate, usd }).ok();
                 show(&|job| job.bill.clone_from(&bill));
+                *self.bill.lock().unwrap_or_else(PoisonError::into_inner) = bill;
             }
             _ => {}
         };
-        // The bill is that of this batch.
         show(&|job| job.bill = None);
         let request = IndexRequest {
             paths,
             databases: Vec::new(),
             prune: record.kind == JobKind::Watch,
-            retry_refused: record.retry_refused,
+            retry_refused: self.asks_again,
             with: Vec::new(),
             without: Vec::new(),
             chunking: None,

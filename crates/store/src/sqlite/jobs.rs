@@ -182,14 +182,15 @@ fn change_of(mark: FileMark) -> &'static str {
 }
 
 /// Deletes what jobs store about a forgotten file: its name, and outcomes and reasons that may
-/// quote it.
+/// quote it. A job that goes on may have read it before it was withdrawn.
 pub(super) fn forget(tx: &Transaction<'_>, file: &str) -> rusqlite::Result<()> {
-    tx.execute(
+    let sql = format!(
         "UPDATE jobs SET outcome = NULL, record = json_set(record, '$.reason', NULL)
          WHERE id IN (SELECT job FROM job_files WHERE file = ?1)
-            OR json_extract(record, '$.kind') <> 'index'",
-        [file],
-    )?;
+            OR json_extract(record, '$.kind') <> 'index'
+            OR {UNFINISHED} AND (outcome IS NOT NULL OR state IN ('waiting', 'running'))"
+    );
+    tx.execute(&sql, [file])?;
     tx.execute("DELETE FROM job_files WHERE file = ?1", [file]).map(drop)
 }
 
@@ -271,6 +272,28 @@ mod tests {
     fn taking() -> Taking {
         let (worker, holds) = ("worker".to_owned(), Duration::from_hours(1));
         Taking { worker, holds, share: Share::Whole }
+    }
+
+    #[tokio::test]
+    async fn a_job_that_goes_on_does_not_quote_a_forgotten_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let (path, hash, recipe) = ("a.md".to_owned(), "h".to_owned(), "r".to_owned());
+        base.put_file(&FileRecord { path, hash, recipe }, Vec::new()).await.unwrap();
+        let outcome = Some(serde_json::json!({ "failed": ["a.md"] }));
+        let record = JobRecord { outcome, reason: Some("a.md: no text".to_owned()), ..job() };
+        let both = vec!["a.md".to_owned(), "b.md".to_owned()];
+        let id = base.add_job(record.clone(), both).await.unwrap();
+        let over = JobRecord { state: JobState::Done, ..record };
+        let over = base.add_job(over, vec!["b.md".to_owned()]).await.unwrap();
+        base.withdraw_files(None, vec!["a.md".to_owned()]).await.unwrap();
+        base.forget_files(&["a.md".to_owned()], 7).await.unwrap();
+        let kept = async |id| {
+            let found = base.jobs(JobQuery::One(id)).await.unwrap().remove(0);
+            (found.reason.is_some(), found.outcome.is_some())
+        };
+        assert_eq!(kept(id).await, (false, false));
+        assert_eq!(kept(over).await, (true, true));
     }
 
     /// A server that is started again does not wait until the lease of the ended one runs out.
