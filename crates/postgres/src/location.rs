@@ -72,12 +72,6 @@ impl Location {
         &self.base
     }
 
-    /// The address of another base of the same database. It contains the password: never show it.
-    pub fn of_base(&self, base: &str) -> String {
-        let sign = if self.database.contains('?') { '&' } else { '?' };
-        format!("{}{sign}base={base}", self.database)
-    }
-
     /// The address of the database, which identifies its connections. It contains the password:
     /// never show it.
     pub fn database(&self) -> &str {

@@ -112,7 +112,7 @@ pub async fn bases_with_jobs(session: &Session) -> Result<Vec<(String, PathBuf)>
         let address = match name == location.base() {
             // The same path as that of the session, so that the base is opened once.
             true => session.folder().to_owned(),
-            false => location.of_base(&name).into(),
+            false => location.of_base(&name).address().into(),
         };
         (name, address)
     };
