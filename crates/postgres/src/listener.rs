@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::{TryStreamExt, stream};
 use pikerag_knowledge::StoreError;
 use tokio::sync::watch;
 use tokio_postgres::AsyncMessage;
@@ -18,6 +18,8 @@ const LISTEN: &str = "LISTEN pikerag_runs";
 const DOING: &str = "listening for new events of runs";
 /// The pause before a lost connection is made again. Followers also read without being woken.
 const PAUSE: Duration = Duration::from_secs(2);
+/// The longest wait for a connection, unless the address says otherwise.
+const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
 /// A number that changes with each notification. One connection listens until nobody waits any more.
 pub(crate) fn listen(location: &Location) -> watch::Receiver<u64> {
@@ -42,14 +44,19 @@ pub(crate) fn listen(location: &Location) -> watch::Receiver<u64> {
 
 /// Listens until the connection is lost.
 async fn listening(location: &Location, sender: &watch::Sender<u64>) -> Result<(), StoreError> {
-    let connected = location.config()?.connect(tls::encryption()?).await;
+    let mut config = location.config()?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(LONGEST_CONNECT);
+    }
+    let connected = config.connect(tls::encryption()?).await;
     let (client, mut connection) = connected.context(DOING)?;
     let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let received = messages.for_each(|message| {
-        if matches!(message, Ok(AsyncMessage::Notification(_))) {
+    // The first error is the last message.
+    let received = messages.try_for_each(|message| {
+        if matches!(message, AsyncMessage::Notification(_)) {
             sender.send_modify(|number| *number = number.wrapping_add(1));
         }
-        std::future::ready(())
+        std::future::ready(Ok::<(), tokio_postgres::Error>(()))
     });
     let begun = async {
         client.batch_execute(LISTEN).await.context(DOING)?;
@@ -57,7 +64,7 @@ async fn listening(location: &Location, sender: &watch::Sender<u64>) -> Result<(
         std::future::pending::<Result<(), StoreError>>().await
     };
     tokio::select! {
-        () = received => Ok(()),
+        ended = received => ended.context(DOING),
         ended = begun => ended,
     }
 }
