@@ -11,7 +11,7 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, KeyUse, Keys, KeysError, Scope, now};
 use pikerag_engine::knowledge::{Condition, JobRecord};
 use pikerag_engine::settings::ServerSettings;
-use pikerag_engine::{Engine, EngineError, Session, shares_jobs};
+use pikerag_engine::{Engine, EngineError, Session, shares_jobs, shown_base};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -154,6 +154,7 @@ impl Shared {
                 let engine = engine.clone();
                 let closing: JoinHandle<()> = self.runtime.spawn(async move {
                     if let Err(error) = engine.close(&folder).await {
+                        let folder = shown_base(&folder);
                         warn!(folder = %folder.display(), %error, "a deleted base was not closed");
                     }
                 });
