@@ -15,6 +15,7 @@
 //!
 //! If the base of the settings is in a database, the bases are there, too (`database.rs`).
 
+mod begin;
 mod database;
 mod lock;
 
@@ -28,11 +29,10 @@ use pikerag_knowledge::error_chain;
 use pikerag_postgres::Location;
 use tracing::warn;
 
+pub use self::begin::begin_base;
 use self::database::DatabaseBases;
 use self::lock::FolderLock;
 use crate::base::{folder_of, shown_base};
-use crate::engine::Session;
-use crate::error::Result;
 use crate::in_use::{IN_USE, Unused};
 use crate::random::random_hex;
 use crate::settings::{Settings, is_base_name};
@@ -359,35 +359,6 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
         }
     }
     fs::remove_dir(folder)
-}
-
-/// Makes an empty base in the folder of a session that [`LockedBases::make`] returned. It names its
-/// files as they are uploaded, so that no name contains the folder.
-///
-/// # Errors
-/// The base cannot be written.
-///
-/// # Examples
-/// ```no_run
-/// # async fn f(engine: &pikerag_engine::Engine) -> Result<(), Box<dyn std::error::Error>> {
-/// use pikerag_engine::MadeBases;
-///
-/// let locked = MadeBases::of(engine.settings()).lock()?;
-/// let folder = locked.make("law")?;
-/// pikerag_engine::begin_base(&engine.session_over(folder)).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn begin_base(session: &Session) -> Result<()> {
-    let base = session.base_or_create().await?;
-    if base.stored_uploads().is_some() {
-        base.keep_root(&database::root_of(session.folder())).await?;
-        return Ok(());
-    }
-    let uploads = UploadPlaces::beside(session.folder());
-    let name = uploads.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    base.keep_root(&format!("../{name}")).await?;
-    Ok(())
 }
 
 /// Writes the name of a base, completely or not at all.

@@ -6,6 +6,7 @@
 
 mod alive;
 mod child;
+mod clock;
 mod limited;
 mod limits;
 mod model_server;
