@@ -32,7 +32,7 @@ pub(super) fn share_cap(
     if shared.as_deref() == account {
         return;
     }
-    if limits.is_none() {
+    if limits.is_none() && account.is_some() {
         warn!(account, "the cap is not shared: no base is in a database");
     }
     let cap =
