@@ -201,6 +201,10 @@ impl PartStore for DatabasePart {
         Ok(())
     }
 
+    async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        self.store().await
+    }
+
     async fn keep(mut self: Box<Self>) -> Result<u64, UploadError> {
         self.store().await?;
         if let Some(own) = self.own.take() {
