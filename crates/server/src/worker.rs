@@ -1,10 +1,8 @@
 //! Runs the jobs of all bases of a database, beside servers and other workers.
 
-use std::collections::{BTreeMap, HashMap};
-use std::convert::identity;
-use std::io;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,9 +10,8 @@ use futures::future::join_all;
 use pikerag_engine::keys::{Keys, Scope, now};
 use pikerag_engine::knowledge::JobRecord;
 use pikerag_engine::settings::{DEFAULT_BASE, Settings};
-use pikerag_engine::{Engine, EngineError, MadeBases, Session, bases_with_jobs};
+use pikerag_engine::{Engine, Session, bases_with_jobs};
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -126,13 +123,11 @@ impl Worker {
 
     /// Runs a part of the base that was served longest ago. Returns whether there was one.
     async fn visit(&self, host: &Arc<dyn Host>) -> Result<bool, Problem> {
-        let bases = bases_with_jobs(&self.engine.session()).await?;
-        let made = self.made(&bases).await?;
-        for (name, address) in bases {
+        for (name, address) in bases_with_jobs(&self.engine.session()).await? {
             if !self.only.is_empty() && !self.only.contains(&name) {
                 continue;
             }
-            let base = self.named(&made, &name, &address);
+            let base = self.named(&name, &address);
             let line = self.jobs.visited(&base);
             match Jobs::run_next(host, &line).await {
                 Ok(true) => return Ok(true),
@@ -153,29 +148,11 @@ impl Worker {
         Ok(false)
     }
 
-    /// The bases that servers made in the database, by name, if one of these is not of the settings.
-    async fn made(
-        &self,
-        bases: &[(String, PathBuf)],
-    ) -> Result<BTreeMap<String, PathBuf>, Problem> {
-        let settings = self.engine.settings();
-        if bases.iter().all(|(_, address)| declared_name(settings, address).is_some()) {
-            return Ok(BTreeMap::new());
-        }
-        let made = MadeBases::of(settings);
-        let read = spawn_blocking(move || made.read()).await;
-        let read = read.map_err(io::Error::other).and_then(identity);
-        Ok(read.map_err(EngineError::from)?)
-    }
-
     /// The name of a base on servers with these settings. Its session is kept.
-    fn named(&self, made: &BTreeMap<String, PathBuf>, name: &str, address: &Path) -> String {
-        let base = name_on_servers(self.engine.settings(), made, name, address);
-        let mut bases = self.bases();
-        // A base that was removed and made again has another address.
-        if bases.get(&base).is_none_or(|session| session.folder() != address) {
-            bases.insert(base.clone(), self.engine.session_over(address.to_owned()));
-        }
+    fn named(&self, name: &str, address: &Path) -> String {
+        let base = name_on_servers(self.engine.settings(), name, address);
+        let session = || self.engine.session_over(address.to_owned());
+        self.bases().entry(base.clone()).or_insert_with(session);
         base
     }
 
@@ -184,25 +161,13 @@ impl Worker {
     }
 }
 
-/// The name by which keys open a base: that of the settings or of the servers that made it, else its
-/// name in the database.
-fn name_on_servers(
-    settings: &Settings,
-    made: &BTreeMap<String, PathBuf>,
-    name: &str,
-    address: &Path,
-) -> String {
-    let made = || made.iter().find(|(_, place)| *place == address).map(|(made, _)| made.as_str());
-    declared_name(settings, address).or_else(made).unwrap_or(name).to_owned()
-}
-
-/// The name that the settings give a base.
-fn declared_name<'a>(settings: &'a Settings, address: &Path) -> Option<&'a str> {
+/// The name by which keys open a base: that of the settings, else its name in the database.
+fn name_on_servers(settings: &Settings, name: &str, address: &Path) -> String {
     if settings.base == address {
-        return Some(DEFAULT_BASE);
+        return DEFAULT_BASE.to_owned();
     }
     let declared = settings.server.bases.iter().find(|(_, place)| *place == address);
-    declared.map(|(declared, _)| declared.as_str())
+    declared.map_or(name, |(declared, _)| declared).to_owned()
 }
 
 impl Host for Worker {
@@ -271,17 +236,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bases_have_the_names_that_servers_give_them() {
+    fn bases_have_the_names_of_the_settings() {
         let mut settings = Settings::defaults().unwrap();
         settings.base = "postgres://db/x?base=law".into();
         settings.server.bases.insert("tea".to_owned(), "postgres://db/x?base=drinks".into());
-        let made = "postgres://db/x?base=oil-1f0c44a2".into();
-        let made = BTreeMap::from([("oil".to_owned(), made)]);
         let name = |name: &str| {
             let address = format!("postgres://db/x?base={name}");
-            name_on_servers(&settings, &made, name, Path::new(&address))
+            name_on_servers(&settings, name, Path::new(&address))
         };
         assert_eq!([name("law"), name("drinks"), name("ships")], [DEFAULT_BASE, "tea", "ships"]);
-        assert_eq!(name("oil-1f0c44a2"), "oil");
     }
 }
