@@ -52,8 +52,6 @@ pub struct Database {
 }
 
 const DOING: &str = "connecting to the database";
-/// The beginning of the name of a base whose rows are being removed. No server gives such a name.
-pub(crate) const REMOVED: &str = "removed ";
 
 impl Database {
     /// Connects to the database of an address, and creates or updates its tables.
@@ -144,7 +142,7 @@ impl Database {
     }
 
     /// The names of bases with a part of a job that may be taken now, those first whose jobs were
-    /// taken longest ago. Bases that are being removed are left out.
+    /// taken longest ago.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -154,8 +152,8 @@ impl Database {
         let sql = "SELECT b.name FROM pikerag.bases b WHERE EXISTS (
                SELECT 1 FROM pikerag.jobs j WHERE j.base = b.id AND j.state IN ('waiting', 'running')
                AND j.due <= extract(epoch FROM clock_timestamp()) * 1000)
-             AND NOT starts_with(b.name, $1) ORDER BY b.served, b.id";
-        let rows = client.query(sql, &[&REMOVED]).await.context(doing)?;
+             ORDER BY b.served, b.id";
+        let rows = client.query(sql, &[]).await.context(doing)?;
         rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().context(doing)
     }
 

@@ -5,11 +5,12 @@ use pikerag_knowledge::StoreError;
 use tracing::warn;
 
 use super::thread::BlockingThread;
-use crate::database::REMOVED;
 use crate::fault::Sql;
 use crate::location::Location;
 use crate::tx::{Access, Tx};
 
+/// The beginning of the name of a base whose rows are being removed. No server gives such a name.
+const REMOVED: &str = "removed ";
 /// A number that differs after a change of the list.
 const VERSION: &str = "SELECT version FROM pikerag.made_bases_version";
 

@@ -122,24 +122,6 @@ async fn workers_take_each_file_once() {
     fresh.remove().await;
 }
 
-#[tokio::test]
-async fn no_worker_visits_a_base_that_is_being_removed() {
-    let Some(fresh) = Fresh::new().await else { return };
-    let (database, name) = (&fresh.database, fresh.location.base());
-    fresh.base.add_job(job(), vec!["a.md".to_owned()]).await.unwrap();
-    let visited = async |name: &str| {
-        database.bases_with_jobs().await.unwrap().iter().any(|visited| visited == name)
-    };
-    assert!(visited(name).await);
-    // A server ends before it has removed the rows.
-    let removed = format!("removed {name}");
-    assert!(database.rename(name, &removed).await.unwrap());
-    assert!(!visited(&removed).await);
-    // A server of another test may remove it at the same time.
-    fresh.base.settled().await;
-    let _ = database.remove(&removed).await;
-}
-
 /// A base with many jobs does not delay the others. The expected order is computed by definition:
 /// the base that was served longest ago comes first.
 #[tokio::test]
