@@ -146,6 +146,13 @@ impl Session {
         Ok(self.under_lease(self.engine.base(&self.folder).await?))
     }
 
+    fn under_lease(&self, base: Base) -> Base {
+        match self.lease {
+            Some(lease) => base.leased(lease),
+            None => base,
+        }
+    }
+
     /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
     /// base keeps nothing more of it.
     pub(crate) async fn base_for_a_question(&self) -> Result<Base> {
@@ -156,6 +163,11 @@ impl Session {
     pub(crate) async fn visible_base(&self) -> Result<Base> {
         let base = self.base_in_part().await?;
         Ok(base.seen_through(&self.visible, &Filter::default()).await?)
+    }
+
+    /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
+    pub(crate) async fn counted_base(&self) -> Result<Base> {
+        if self.sees_all() { self.base().await } else { self.visible_base().await }
     }
 
     pub(crate) async fn base_or_create(&self) -> Result<Base> {

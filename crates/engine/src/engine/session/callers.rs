@@ -6,8 +6,6 @@ use pikerag_knowledge::{CallRecord, Condition, Filter, Lease};
 use pikerag_models::Payer;
 
 use super::Session;
-use crate::base::Base;
-use crate::error::Result;
 use crate::in_use::InUse;
 
 /// The rights of a caller.
@@ -38,19 +36,6 @@ impl Session {
     #[must_use]
     pub fn leased(self, lease: Lease) -> Self {
         Self { lease: Some(lease), ..self }
-    }
-
-    /// The base under the lease of this session, if it has one.
-    pub(super) fn under_lease(&self, base: Base) -> Base {
-        match self.lease {
-            Some(lease) => base.leased(lease),
-            None => base,
-        }
-    }
-
-    /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
-    pub(crate) async fn counted_base(&self) -> Result<Base> {
-        if self.sees_all() { self.base().await } else { self.visible_base().await }
     }
 
     /// This session, which keeps other servers from removing the base.
