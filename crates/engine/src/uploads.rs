@@ -122,7 +122,7 @@ pub(crate) trait PartStore: Send + Sync + fmt::Debug {
     /// Appends the next bytes.
     async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError>;
 
-    /// Holds no bytes in memory any more, although more may come.
+    /// Stores the bytes that are still in memory; more may come.
     async fn store_arrived(&mut self) -> Result<(), UploadError>;
 
     /// Keeps the bytes that have arrived. Returns their number.

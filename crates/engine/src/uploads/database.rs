@@ -57,6 +57,7 @@ impl UploadStore for DatabaseUploads {
                 let own = Own { store, number, sender };
                 Ok(Box::new(DatabasePart {
                     own: Some(own),
+                    is_broken: false,
                     name: name.to_owned(),
                     place,
                     stored: from,
@@ -114,8 +115,10 @@ impl UploadStore for DatabaseUploads {
 
 /// A file that is being received. Each server may continue it once it is dropped.
 struct DatabasePart {
-    /// `None` once nothing more may be stored.
+    /// `None` after the end.
     own: Option<Own>,
+    /// Whether a piece was not stored: then no later one may follow the stored ones.
+    is_broken: bool,
     name: String,
     place: PathBuf,
     /// The bytes in the database.
@@ -146,7 +149,7 @@ impl Own {
 
 impl DatabasePart {
     fn own(&self) -> Result<&Own, UploadError> {
-        self.own.as_ref().ok_or(UploadError::UnderWay)
+        self.own.as_ref().filter(|_| !self.is_broken).ok_or(UploadError::UnderWay)
     }
 
     /// Stores the pending bytes.
@@ -156,11 +159,9 @@ impl DatabasePart {
         }
         let piece = std::mem::take(&mut self.pending);
         let length = piece.len() as u64;
-        if let Err(error) = self.own()?.store(self.stored, piece).await {
-            // Later bytes may not follow the stored ones.
-            self.own = None;
-            return Err(error);
-        }
+        let stored = self.own()?.store(self.stored, piece).await;
+        self.is_broken = stored.is_err();
+        stored?;
         self.stored += length;
         self.stored_at = Instant::now();
         Ok(())
@@ -185,6 +186,7 @@ impl PartStore for DatabasePart {
             self.remove().await;
             return Err(UploadError::TooLarge { most: self.most });
         }
+        self.own()?;
         let mut rest = bytes;
         while !rest.is_empty() {
             let fits = rest.len().min(UPLOAD_PIECE.saturating_sub(self.pending.len()));
@@ -261,7 +263,10 @@ impl fmt::Debug for DatabasePart {
 impl Drop for DatabasePart {
     fn drop(&mut self) {
         let (Some(own), Ok(runtime)) = (self.own.take(), Handle::try_current()) else { return };
-        let (from, pending) = (self.stored, std::mem::take(&mut self.pending));
+        let (from, mut pending) = (self.stored, std::mem::take(&mut self.pending));
+        if self.is_broken {
+            pending.clear();
+        }
         runtime.spawn(async move {
             if !pending.is_empty() && own.store(from, pending).await.is_err() {
                 return;
