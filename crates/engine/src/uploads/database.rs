@@ -333,3 +333,131 @@ async fn pieces(
     }
     Ok(Some(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use pikerag_store::{StoredPart, StoredUpload};
+
+    use super::*;
+
+    /// A database with one incomplete upload, which can be out of reach.
+    #[derive(Default)]
+    struct Fake {
+        bytes: Mutex<Vec<u8>>,
+        is_away: AtomicBool,
+        released: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl StoredUploads for Fake {
+        async fn uploads(&self) -> Result<Vec<StoredUpload>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn upload(&self, _: &str) -> Result<Option<StoredUpload>, StoreError> {
+            Ok(None)
+        }
+
+        async fn upload_piece(&self, _: i64, _: u64) -> Result<Option<Vec<u8>>, StoreError> {
+            Ok(None)
+        }
+
+        async fn upload_parts(&self) -> Result<Vec<StoredPart>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn upload_held(&self, _: &str, _: &str) -> Result<u64, StoreError> {
+            Ok(self.bytes.lock().unwrap().len() as u64)
+        }
+
+        async fn begin_upload(
+            &self,
+            _: &str,
+            _: &str,
+            _: u64,
+            _: &str,
+        ) -> Result<BegunUpload, StoreError> {
+            Ok(BegunUpload::Ours(1))
+        }
+
+        async fn add_to_upload(
+            &self,
+            _: i64,
+            _: &str,
+            from: u64,
+            bytes: Vec<u8>,
+        ) -> Result<bool, StoreError> {
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(StoreError::Missing { what: "the database".to_owned() });
+            }
+            let mut held = self.bytes.lock().unwrap();
+            assert_eq!(from, held.len() as u64);
+            held.extend(bytes);
+            Ok(true)
+        }
+
+        async fn release_upload(&self, _: i64, _: &str) -> Result<(), StoreError> {
+            self.released.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        async fn is_upload_name_taken(&self, _: &str) -> Result<bool, StoreError> {
+            Ok(false)
+        }
+
+        async fn finish_upload(&self, _: i64, _: &str) -> Result<FinishedUpload, StoreError> {
+            Ok(FinishedUpload::Complete)
+        }
+
+        async fn discard_upload(&self, _: i64, _: &str) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn remove_upload(&self, _: &str) -> Result<bool, StoreError> {
+            Ok(false)
+        }
+
+        async fn drop_upload_parts(&self, _: DroppedParts<'_>) -> Result<usize, StoreError> {
+            Ok(0)
+        }
+    }
+
+    async fn begun(fake: &Arc<Fake>) -> Box<dyn PartStore> {
+        let store: Arc<dyn StoredUploads> = Arc::<Fake>::clone(fake);
+        let places = UploadPlaces::below(Path::new("/srv"), Path::new("postgres://db/x"));
+        let uploads = DatabaseUploads { places, store: Some(store) };
+        uploads.begin("a.md", &UploadId::random().unwrap(), 0, u64::MAX).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn bytes_are_stored_in_pieces_and_when_another_file_follows() {
+        let fake = Arc::new(Fake::default());
+        let mut part = begun(&fake).await;
+        part.take(&vec![7; UPLOAD_PIECE + 5]).await.unwrap();
+        let held = || fake.bytes.lock().unwrap().len();
+        assert_eq!((held(), part.held()), (UPLOAD_PIECE, UPLOAD_PIECE as u64 + 5));
+        part.store_arrived().await.unwrap();
+        assert_eq!(held(), UPLOAD_PIECE + 5);
+    }
+
+    #[tokio::test]
+    async fn no_byte_follows_a_lost_piece_and_the_next_request_may_continue() {
+        let fake = Arc::new(Fake::default());
+        let mut part = begun(&fake).await;
+        part.take(b"first").await.unwrap();
+        part.store_arrived().await.unwrap();
+        fake.is_away.store(true, Ordering::Relaxed);
+        part.take(b" lost").await.unwrap();
+        assert!(matches!(part.store_arrived().await, Err(UploadError::Store(_))));
+        fake.is_away.store(false, Ordering::Relaxed);
+        assert!(part.take(b" later").await.is_err());
+        drop(part);
+        while fake.released.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*fake.bytes.lock().unwrap(), b"first");
+    }
+}
