@@ -18,8 +18,6 @@ const LISTEN: &str = "LISTEN pikerag_runs";
 const DOING: &str = "listening for new events of runs";
 /// The pause before a lost connection is made again. Followers also read without being woken.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The longest wait for a connection, unless the address says otherwise.
-const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
 /// A number that changes with each notification. One connection listens until nobody waits any more.
 pub(crate) fn listen(location: &Location) -> watch::Receiver<u64> {
@@ -44,11 +42,7 @@ pub(crate) fn listen(location: &Location) -> watch::Receiver<u64> {
 
 /// Listens until the connection is lost.
 async fn listening(location: &Location, sender: &watch::Sender<u64>) -> Result<(), StoreError> {
-    let mut config = location.config()?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(LONGEST_CONNECT);
-    }
-    let connected = config.connect(tls::encryption()?).await;
+    let connected = location.config()?.connect(tls::encryption()?).await;
     let (client, mut connection) = connected.context(DOING)?;
     let messages = stream::poll_fn(move |context| connection.poll_message(context));
     // The first error is the last message.
