@@ -51,8 +51,11 @@ def document(number):
 
 
 def measured(given, url, count):
+    # Otherwise the server is a further worker.
+    server_settings = given.server_settings + ("\nrun_jobs = false" if count else "")
+    own = argparse.Namespace(**{**vars(given), "workers": count, "servers": 1, "server_settings": server_settings})
     with Place() as place:
-        deployment = Deployment(argparse.Namespace(**{**vars(given), "workers": count, "servers": 1}), place, f"workers-{count}", url)
+        deployment = Deployment(own, place, f"workers-{count}", url)
         try:
             for number in range(given.documents):
                 status, body = deployment.get(f"{BASE}/files/log-{number}.md?hold=true", document(number), "PUT", kind="text/markdown")
