@@ -48,7 +48,7 @@ class Load:
     def __init__(self, deployment, models, numbers, askers=2, pace=0.05):
         self.deployment, self.models, self.numbers, self.pace = deployment, models, numbers, pace
         self.stopped, self.lock = threading.Event(), threading.Lock()
-        self.stored, self.statuses, self.answers, self.keys = [], {}, {"write": [], "read": []}, {}
+        self.stored, self.refused, self.statuses, self.answers, self.keys = [], [], {}, {"write": [], "read": []}, {}
         self.asker, self.questions, self.uploads = None, iter(range(10**9)), threading.Semaphore(0)
         self.threads = [threading.Thread(target=self.upload, daemon=True)]
         self.threads += [threading.Thread(target=self.ask, daemon=True) for _ in range(askers)]
@@ -67,7 +67,12 @@ class Load:
         while not self.stopped.is_set():
             if self.uploads.acquire(timeout=0.1):
                 number = next(self.numbers)
-                self.deployment.put(number)
+                try:
+                    self.deployment.put(number)
+                except SystemExit as error:
+                    # In a thread, it would end without a word.
+                    self.refused.append(str(error))
+                    continue
                 with self.lock:
                     self.stored.append(number)
                 self.note("upload", 200)
@@ -127,6 +132,8 @@ def checked(given, place, models, name, deployment, load):
     for number in load.stored:
         if not deployment.finds(number):
             faults[f"lost: document {number}"] = ""
+    if load.refused:
+        faults["nobody took"] = load.refused[:3]
     if twice := models.paid_twice():
         faults["paid twice"] = {call[-120:]: count for call, count in list(twice.items())[:5]}
     status, body = deployment.get("/api/v1/keys")
@@ -290,7 +297,7 @@ def slow_disk(given, place, models):
         deployment.database.query("SELECT pg_reload_conf()")
         began = time.monotonic()
         load.uploads.release(DOCUMENTS * 4)
-        while len(load.stored) < DOCUMENTS * 4:
+        while len(load.stored) + len(load.refused) < DOCUMENTS * 4:
             time.sleep(0.05)
         stored = time.monotonic() - began
         deployment.idle(LONGEST)

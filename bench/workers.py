@@ -4,8 +4,9 @@
     cargo build --release && cargo build --release -p pikerag-test-support --example stub
     python3 bench/workers.py --program target/release/pikerag --stub target/release/examples/stub
 
-The stub of the tests plays the models. Each of its replies takes `--delay` milliseconds, and a worker makes `--in-flight` calls at
-a time, so the stub and not the processor is the limit, as with real models: the table shows how busy the processors were. For each
+The stub of the tests plays the models. Each of its replies takes `--delay` milliseconds. All processes over a database
+share `in_flight`, which is `--in-flight` for each worker, as with an endpoint that grows along. So the stub and not the processor is the
+limit, as with real models: the table shows how busy the processors were. For each
 number of workers there is a new database; a server receives the uploads and queues them, and the clock runs from the request to index
 them until all jobs are over. Efficiency is the time of one worker, divided by the time of N workers and by N. Each run must give the
 same graph, and the same number of calls.
@@ -50,8 +51,11 @@ def document(number):
 
 
 def measured(given, url, count):
+    # Otherwise the server is a further worker.
+    server_settings = given.server_settings + ("\nrun_jobs = false" if count else "")
+    own = argparse.Namespace(**{**vars(given), "workers": count, "servers": 1, "server_settings": server_settings})
     with Place() as place:
-        deployment = Deployment(argparse.Namespace(**{**vars(given), "workers": count, "servers": 1}), place, f"workers-{count}", url)
+        deployment = Deployment(own, place, f"workers-{count}", url)
         try:
             for number in range(given.documents):
                 status, body = deployment.get(f"{BASE}/files/log-{number}.md?hold=true", document(number), "PUT", kind="text/markdown")
@@ -85,15 +89,15 @@ def main():
     arguments.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
     arguments.add_argument("--documents", type=int, default=200)
     arguments.add_argument("--delay", type=int, default=200, help="milliseconds of each reply")
-    arguments.add_argument("--in-flight", type=int, default=4, help="calls of a worker at a time")
+    arguments.add_argument("--in-flight", type=int, default=4, help="calls at a time, for each worker")
     arguments.add_argument("--worker", default="worker", help="the command of a worker")
     arguments.add_argument("--server-settings", default="", help="lines for `[server]`")
     arguments.add_argument("--one-folder", action="store_true", help="all processes share a folder, as versions before uploads in the database need")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
-    models.SETTINGS = models.SETTINGS.replace("in_flight = 8", f"in_flight = {given.in_flight}")
-    results, graphs = [], {}
+    results, graphs, usual = [], {}, models.SETTINGS
     for count in given.workers:
+        models.SETTINGS = usual.replace("in_flight = 8", f"in_flight = {given.in_flight * max(count, 1)}")
         # A stub of its own for each run, because it recognises repeated calls.
         with Place() as place:
             process, url = started(given.stub, place.folder / "world", given.delay)

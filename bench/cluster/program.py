@@ -1,6 +1,7 @@
 """Runs the program: single commands, servers and workers, with nothing of the machine's own settings."""
 
 import atexit
+import http.client
 import json
 import os
 import pathlib
@@ -109,7 +110,7 @@ class Running:
                 return reply.status, reply.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             return 0, repr(error).encode()
 
     def wait(self, is_done, seconds, what):

@@ -194,7 +194,9 @@ impl Engine {
         };
         let process = &before.process;
         process.meter.set(settings.prices.clone(), settings.cap);
-        share_cap(&process.meter, process.limits.as_ref(), settings.shared_cap.as_deref());
+        // The first base in a database may be new.
+        let limits = process.limits.clone().or_else(|| shared_limits(&settings));
+        share_cap(&process.meter, limits.as_ref(), settings.shared_cap.as_deref());
         Ok(Self(Arc::new(Shared {
             upstreams: before.upstreams.renewed(),
             reader,

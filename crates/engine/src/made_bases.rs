@@ -12,7 +12,6 @@
 //!
 //! Several servers may share the folder. A change needs [`MadeBases::lock`], which one server at a
 //! time has. A removal also needs that no server uses the base ([`Engine::hold`](crate::Engine::hold)).
-
 //!
 //! If the base of the settings is in a database, the bases are there, too (`database.rs`).
 
@@ -21,6 +20,7 @@ mod database;
 mod lock;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use tracing::warn;
 pub use self::begin::begin_base;
 use self::database::DatabaseBases;
 use self::lock::FolderLock;
-use crate::base::folder_of;
+use crate::base::{folder_of, shown_base};
 use crate::in_use::{IN_USE, Unused};
 use crate::random::random_hex;
 use crate::settings::{Settings, is_base_name};
@@ -59,7 +59,7 @@ const NEW_NAME: &str = "name.new";
 const DIGITS: usize = 8;
 
 /// The bases that were made over REST or the page. A clone is the same folder.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MadeBases {
     /// The folder; for bases in a database, the address with the base beside which they are.
     folder: PathBuf,
@@ -73,6 +73,13 @@ pub struct LockedBases {
     bases: MadeBases,
     /// `None` for bases in a database, where each change is one transaction.
     lock: Option<FolderLock>,
+}
+
+impl fmt::Debug for MadeBases {
+    /// An address holds a password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MadeBases").field("folder", &shown_base(&self.folder)).finish()
+    }
 }
 
 impl MadeBases {

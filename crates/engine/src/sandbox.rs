@@ -6,6 +6,7 @@
 
 mod alive;
 mod child;
+mod clock;
 mod handed;
 mod limited;
 mod limits;

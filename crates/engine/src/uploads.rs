@@ -122,6 +122,9 @@ pub(crate) trait PartStore: Send + Sync + fmt::Debug {
     /// Appends the next bytes.
     async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError>;
 
+    /// Stores the bytes that are still in memory; more may come.
+    async fn store_arrived(&mut self) -> Result<(), UploadError>;
+
     /// Keeps the bytes that have arrived. Returns their number.
     async fn keep(self: Box<Self>) -> Result<u64, UploadError>;
 
@@ -268,6 +271,14 @@ impl Part {
     /// removed.
     pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
         self.0.take(bytes).await
+    }
+
+    /// Stores the bytes that have arrived, so that a part that waits for others holds no memory.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        self.0.store_arrived().await
     }
 
     /// Keeps the bytes that have arrived, so that the upload can continue later. Returns their

@@ -177,7 +177,6 @@ impl ChatModel for Portion {
             && reply.call.as_ref().is_some_and(|call| call.replayed)
         {
             reserved.release();
-            self.meter.report().await;
             return Ok(reply.clone());
         }
         Reserved { meter: reserved, charged: None }.close(reply, |reply| reply.usage).await

@@ -235,9 +235,6 @@ fn pool(location: &Location, size: usize, wait: Duration) -> Result<Pool, StoreE
     if config.get_application_name().is_none() {
         config.application_name("pikerag");
     }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(10));
-    }
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config, tls::encryption()?, recycling);
     Pool::builder(manager)

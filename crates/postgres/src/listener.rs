@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::{TryStreamExt, stream};
 use pikerag_knowledge::StoreError;
 use tokio::sync::watch;
 use tokio_postgres::AsyncMessage;
@@ -45,11 +45,12 @@ async fn listening(location: &Location, sender: &watch::Sender<u64>) -> Result<(
     let connected = location.config()?.connect(tls::encryption()?).await;
     let (client, mut connection) = connected.context(DOING)?;
     let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let received = messages.for_each(|message| {
-        if matches!(message, Ok(AsyncMessage::Notification(_))) {
+    // The first error is the last message.
+    let received = messages.try_for_each(|message| {
+        if matches!(message, AsyncMessage::Notification(_)) {
             sender.send_modify(|number| *number = number.wrapping_add(1));
         }
-        std::future::ready(())
+        std::future::ready(Ok::<(), tokio_postgres::Error>(()))
     });
     let begun = async {
         client.batch_execute(LISTEN).await.context(DOING)?;
@@ -57,7 +58,7 @@ async fn listening(location: &Location, sender: &watch::Sender<u64>) -> Result<(
         std::future::pending::<Result<(), StoreError>>().await
     };
     tokio::select! {
-        () = received => Ok(()),
+        ended = received => ended.context(DOING),
         ended = begun => ended,
     }
 }

@@ -31,7 +31,10 @@ impl Shared {
             return None;
         };
         let place = Place::with(stub);
-        place.write("pikerag.toml", "[server]\nrun_jobs = false\n[chat]\nmax_attempts = 1\n");
+        // Keys of other tests may be in the same database.
+        let settings =
+            "[server]\nrun_jobs = false\nkeys = \"keys.sqlite\"\n[chat]\nmax_attempts = 1\n";
+        place.write("pikerag.toml", settings);
         let own = place.path("").display().to_string();
         let own: String = own.chars().filter(char::is_ascii_alphanumeric).collect();
         let sign = if server.contains('?') { '&' } else { '?' };

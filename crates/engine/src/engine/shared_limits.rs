@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pikerag_knowledge::SharedLimits;
 use pikerag_models::{Meter, SharedCap, Upstreams};
 use pikerag_postgres::LimitsInPostgres;
+use tracing::warn;
 
 use crate::settings::Settings;
 
@@ -30,6 +31,9 @@ pub(super) fn share_cap(
     let shared = meter.shared_account();
     if shared.as_deref() == account {
         return;
+    }
+    if limits.is_none() && account.is_some() {
+        warn!(account, "the cap is not shared: no base is in a database");
     }
     let cap =
         limits.zip(account).map(|(limits, account)| SharedCap::new(Arc::clone(limits), account));
@@ -66,5 +70,15 @@ mod tests {
         assert_eq!(account(&engine).as_deref(), Some("night"));
         settings.shared_cap = None;
         assert_eq!(account(&engine.with_settings(settings).unwrap()), None);
+    }
+
+    #[test]
+    fn a_cap_is_shared_from_the_first_base_in_a_database_on() {
+        let mut settings = Settings::load(&Flags::default(), &Environment::default()).unwrap();
+        let engine = crate::open(settings.clone()).unwrap();
+        settings.server.bases.insert("law".to_owned(), "postgres://db/pikerag".into());
+        settings.shared_cap = Some("night".to_owned());
+        let engine = engine.with_settings(settings).unwrap();
+        assert_eq!(engine.shared().process.meter.shared_account().as_deref(), Some("night"));
     }
 }

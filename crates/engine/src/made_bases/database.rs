@@ -2,7 +2,6 @@
 //! database have the same ones.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -23,13 +22,6 @@ static OPENED: LazyLock<Mutex<HashMap<PathBuf, Arc<BasesInPostgres>>>> =
 #[derive(Clone)]
 pub(super) struct DatabaseBases {
     address: PathBuf,
-}
-
-impl fmt::Debug for DatabaseBases {
-    /// The address holds a password.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("DatabaseBases")
-    }
 }
 
 impl DatabaseBases {

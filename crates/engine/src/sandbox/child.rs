@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::clock::Clock;
 use super::handed::{Nowhere, TakesFiles};
 use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
@@ -281,7 +282,7 @@ impl SandboxedReader {
         let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(no_parser("it has no pipes"));
         };
-        let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
+        let mut clock = Clock::new(self.limits.wall);
         // A dead child does not read. Its status says more than the broken pipe.
         let _ = clock.run(pipe::send_file(&mut input, &bytes)).await?;
         drop(bytes);
@@ -348,21 +349,6 @@ impl SandboxedReader {
             Some(signal) => crashed(format!("signal {signal}")),
             None => crashed(status.to_string()),
         }
-    }
-}
-
-/// The wall time that a child has left.
-struct Clock {
-    left: Duration,
-    wall: Duration,
-}
-
-impl Clock {
-    async fn run<T>(&mut self, step: impl Future<Output = T>) -> Result<T, FileError> {
-        let started = tokio::time::Instant::now();
-        let done = tokio::time::timeout(self.left, step).await;
-        self.left = self.left.saturating_sub(started.elapsed());
-        done.map_err(|_| FileError::TooSlow { seconds: self.wall.as_secs() })
     }
 }
 

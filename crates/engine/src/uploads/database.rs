@@ -57,6 +57,7 @@ impl UploadStore for DatabaseUploads {
                 let own = Own { store, number, sender };
                 Ok(Box::new(DatabasePart {
                     own: Some(own),
+                    is_broken: false,
                     name: name.to_owned(),
                     place,
                     stored: from,
@@ -114,8 +115,10 @@ impl UploadStore for DatabaseUploads {
 
 /// A file that is being received. Each server may continue it once it is dropped.
 struct DatabasePart {
-    /// `None` once nothing more may be stored.
+    /// `None` after the end.
     own: Option<Own>,
+    /// Whether a piece was not stored: then no later one may follow the stored ones.
+    is_broken: bool,
     name: String,
     place: PathBuf,
     /// The bytes in the database.
@@ -146,7 +149,7 @@ impl Own {
 
 impl DatabasePart {
     fn own(&self) -> Result<&Own, UploadError> {
-        self.own.as_ref().ok_or(UploadError::UnderWay)
+        self.own.as_ref().filter(|_| !self.is_broken).ok_or(UploadError::UnderWay)
     }
 
     /// Stores the pending bytes.
@@ -156,11 +159,9 @@ impl DatabasePart {
         }
         let piece = std::mem::take(&mut self.pending);
         let length = piece.len() as u64;
-        if let Err(error) = self.own()?.store(self.stored, piece).await {
-            // Later bytes may not follow the stored ones.
-            self.own = None;
-            return Err(error);
-        }
+        let stored = self.own()?.store(self.stored, piece).await;
+        self.is_broken = stored.is_err();
+        stored?;
         self.stored += length;
         self.stored_at = Instant::now();
         Ok(())
@@ -185,6 +186,7 @@ impl PartStore for DatabasePart {
             self.remove().await;
             return Err(UploadError::TooLarge { most: self.most });
         }
+        self.own()?;
         let mut rest = bytes;
         while !rest.is_empty() {
             let fits = rest.len().min(UPLOAD_PIECE.saturating_sub(self.pending.len()));
@@ -199,6 +201,10 @@ impl PartStore for DatabasePart {
             self.store().await?;
         }
         Ok(())
+    }
+
+    async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        self.store().await
     }
 
     async fn keep(mut self: Box<Self>) -> Result<u64, UploadError> {
@@ -257,7 +263,10 @@ impl fmt::Debug for DatabasePart {
 impl Drop for DatabasePart {
     fn drop(&mut self) {
         let (Some(own), Ok(runtime)) = (self.own.take(), Handle::try_current()) else { return };
-        let (from, pending) = (self.stored, std::mem::take(&mut self.pending));
+        let (from, mut pending) = (self.stored, std::mem::take(&mut self.pending));
+        if self.is_broken {
+            pending.clear();
+        }
         runtime.spawn(async move {
             if !pending.is_empty() && own.store(from, pending).await.is_err() {
                 return;
@@ -323,4 +332,132 @@ async fn pieces(
         bytes.extend_from_slice(&piece);
     }
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use pikerag_store::{StoredPart, StoredUpload};
+
+    use super::*;
+
+    /// A database with one incomplete upload, which can be out of reach.
+    #[derive(Default)]
+    struct Fake {
+        bytes: Mutex<Vec<u8>>,
+        is_away: AtomicBool,
+        released: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl StoredUploads for Fake {
+        async fn uploads(&self) -> Result<Vec<StoredUpload>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn upload(&self, _: &str) -> Result<Option<StoredUpload>, StoreError> {
+            Ok(None)
+        }
+
+        async fn upload_piece(&self, _: i64, _: u64) -> Result<Option<Vec<u8>>, StoreError> {
+            Ok(None)
+        }
+
+        async fn upload_parts(&self) -> Result<Vec<StoredPart>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn upload_held(&self, _: &str, _: &str) -> Result<u64, StoreError> {
+            Ok(self.bytes.lock().unwrap().len() as u64)
+        }
+
+        async fn begin_upload(
+            &self,
+            _: &str,
+            _: &str,
+            _: u64,
+            _: &str,
+        ) -> Result<BegunUpload, StoreError> {
+            Ok(BegunUpload::Ours(1))
+        }
+
+        async fn add_to_upload(
+            &self,
+            _: i64,
+            _: &str,
+            from: u64,
+            bytes: Vec<u8>,
+        ) -> Result<bool, StoreError> {
+            if self.is_away.load(Ordering::Relaxed) {
+                return Err(StoreError::Missing { what: "the database".to_owned() });
+            }
+            let mut held = self.bytes.lock().unwrap();
+            assert_eq!(from, held.len() as u64);
+            held.extend(bytes);
+            Ok(true)
+        }
+
+        async fn release_upload(&self, _: i64, _: &str) -> Result<(), StoreError> {
+            self.released.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        async fn is_upload_name_taken(&self, _: &str) -> Result<bool, StoreError> {
+            Ok(false)
+        }
+
+        async fn finish_upload(&self, _: i64, _: &str) -> Result<FinishedUpload, StoreError> {
+            Ok(FinishedUpload::Complete)
+        }
+
+        async fn discard_upload(&self, _: i64, _: &str) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn remove_upload(&self, _: &str) -> Result<bool, StoreError> {
+            Ok(false)
+        }
+
+        async fn drop_upload_parts(&self, _: DroppedParts<'_>) -> Result<usize, StoreError> {
+            Ok(0)
+        }
+    }
+
+    async fn begun(fake: &Arc<Fake>) -> Box<dyn PartStore> {
+        let store: Arc<dyn StoredUploads> = Arc::<Fake>::clone(fake);
+        let places = UploadPlaces::below(Path::new("/srv"), Path::new("postgres://db/x"));
+        let uploads = DatabaseUploads { places, store: Some(store) };
+        uploads.begin("a.md", &UploadId::random().unwrap(), 0, u64::MAX).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn bytes_are_stored_in_pieces_and_when_another_file_follows() {
+        let fake = Arc::new(Fake::default());
+        let mut part = begun(&fake).await;
+        part.take(&vec![7; UPLOAD_PIECE + 5]).await.unwrap();
+        let held = || fake.bytes.lock().unwrap().len();
+        assert_eq!((held(), part.held()), (UPLOAD_PIECE, UPLOAD_PIECE as u64 + 5));
+        part.store_arrived().await.unwrap();
+        assert_eq!(held(), UPLOAD_PIECE + 5);
+    }
+
+    #[tokio::test]
+    async fn no_byte_follows_a_lost_piece_and_the_next_request_may_continue() {
+        let fake = Arc::new(Fake::default());
+        let mut part = begun(&fake).await;
+        part.take(b"first").await.unwrap();
+        part.store_arrived().await.unwrap();
+        fake.is_away.store(true, Ordering::Relaxed);
+        part.take(b" lost").await.unwrap();
+        assert!(matches!(part.store_arrived().await, Err(UploadError::Store(_))));
+        fake.is_away.store(false, Ordering::Relaxed);
+        assert!(part.take(b" later").await.is_err());
+        drop(part);
+        while fake.released.load(Ordering::Relaxed) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*fake.bytes.lock().unwrap(), b"first");
+    }
 }

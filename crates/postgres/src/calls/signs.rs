@@ -6,6 +6,7 @@ use pikerag_knowledge::{RunEvent, RunId, RunRecord, RunState, StoreError};
 use pikerag_store::RUN_SILENT;
 
 use crate::base::Base;
+use crate::error::Context;
 use crate::rows::{self, Text};
 use crate::tx::Access;
 
@@ -14,18 +15,17 @@ const SILENT: &str = "state = 'running' AND coalesce(beat, to_timestamp(started 
      < clock_timestamp() - make_interval(secs => $1::double precision)";
 
 impl Base {
-    /// Shows that a run goes on.
+    /// Shows that a run goes on. It uses a connection of reads: writes may wait for each other for
+    /// longer than a silent run counts as running.
     ///
     /// # Errors
     /// The base cannot be written.
     pub async fn beat_run(&self, run: &RunId) -> Result<(), StoreError> {
-        let run = run.clone();
-        self.writing("showing that a run goes on", Access::Unsynced, move |tx| async move {
-            let sql =
-                "UPDATE runs SET beat = clock_timestamp() WHERE id = $1 AND state = 'running'";
-            tx.run(sql, &[&Text(&run.0)]).await.map(drop)
-        })
-        .await
+        let client = self.inner.database.lent(Access::Read).await?;
+        let sql = "UPDATE pikerag.runs SET beat = clock_timestamp()
+             WHERE base = $1 AND id = $2 AND state = 'running'";
+        let beaten = client.execute(sql, &[&self.inner.number, &Text(&run.0)]).await;
+        beaten.map(drop).context("showing that a run goes on")
     }
 
     /// The running runs that showed nothing for [`RUN_SILENT`].

@@ -9,6 +9,7 @@ mod copies;
 mod documents;
 mod keys;
 mod leases;
+mod responses;
 mod rows;
 mod server;
 mod shared_limits;

@@ -137,6 +137,32 @@ async fn a_run_without_a_sign_has_ended() {
     fresh.remove().await;
 }
 
+/// A server ends connections at a restart or a failover.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notifications_come_again_after_a_lost_connection() {
+    let Some(fresh) = Fresh::new().await else { return };
+    // Other tests of this database have listeners, too, which also connect again.
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE query = 'LISTEN pikerag_runs' AND pid <> pg_backend_pid()";
+    let mut changes = fresh.database.run_changes();
+    let mut notified = async || {
+        let notified = async {
+            while !changes.has_changed().unwrap() {
+                run(&fresh.location, "NOTIFY pikerag_runs").await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), notified).await.unwrap();
+        // Notifications on their way must not count for the next connection.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        changes.mark_unchanged();
+    };
+    notified().await;
+    run(&fresh.location, end).await;
+    notified().await;
+    fresh.remove().await;
+}
+
 /// Its methods block, so they are called on a thread that may block.
 #[test]
 fn made_bases_are_shared_and_their_names_are_never_used_again() {

@@ -378,8 +378,13 @@ pub(crate) async fn delete(
         false => uploads.remove(&place).await?,
     };
     let request = DeleteRequest { paths: vec![place], forget };
+    if forget {
+        // Before the deletion, which then overwrites their bytes in the database, too.
+        app.responses.forget();
+    }
     let deleted = pikerag_engine::delete(&session, &request).await?;
     if forget {
+        // Requests that ended meanwhile may have read the document.
         app.responses.forget();
     }
     if deleted.overwrites_later {

@@ -11,6 +11,7 @@ use futures::StreamExt;
 use pikerag_engine::CreateBase;
 use pikerag_engine::uploads::{Part, UploadId, Uploads};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
 use super::files::{Uploaded, cut_off, stored};
@@ -129,8 +130,10 @@ struct Arriving<'a> {
 
 impl Drop for Arriving<'_> {
     fn drop(&mut self) {
+        // Without a runtime, the process is ending: parts that do not grow expire.
+        let Ok(runtime) = Handle::try_current() else { return };
         for (_, part) in self.files.drain(..) {
-            tokio::spawn(part.discard());
+            runtime.spawn(part.discard());
         }
     }
 }
@@ -208,6 +211,9 @@ impl Arriving<'_> {
         if MOST <= self.files.len() {
             return Err(Problem::bad_request(format!("a form holds at most {MOST} files"))
                 .in_chinese(format!("一个表单最多有 {MOST} 个文件")));
+        }
+        if let Some((_, before)) = self.files.last_mut() {
+            before.store_arrived().await?;
         }
         let part = self.uploads.begin(&file, &UploadId::random()?, 0, self.most).await?;
         self.files.push((file, part));

@@ -156,6 +156,11 @@ impl PartStore for FolderPart {
         Self::take(self, bytes).await
     }
 
+    async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        let written = self.file.flush().await;
+        written.map_err(|source| self.failed(source))
+    }
+
     async fn keep(self: Box<Self>) -> Result<u64, UploadError> {
         Self::keep(*self).await
     }
