@@ -78,7 +78,10 @@ pub struct LockedBases {
 impl fmt::Debug for MadeBases {
     /// An address holds a password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("MadeBases").field("folder", &shown_base(&self.folder)).finish()
+        formatter
+            .debug_struct("MadeBases")
+            .field("folder", &shown_base(&self.folder))
+            .finish_non_exhaustive()
     }
 }
 

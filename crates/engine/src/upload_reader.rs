@@ -70,7 +70,7 @@ impl FileReader for UploadReader {
     async fn hash(&self, path: &str) -> Result<String, FileError> {
         let Some(stored) = &self.stored else { return self.files.hash(path).await };
         let most = self.files.limits.file_bytes;
-        match stored.hash(path).await.map_err(unreadable)? {
+        match stored.hash(path).await.map_err(|error| unreadable(&error))? {
             Some((_, bytes)) if most < bytes => Err(FileError::TooLarge { bytes, most }),
             Some((hash, _)) => Ok(hash),
             None => self.files.hash(path).await,
@@ -82,7 +82,7 @@ impl FileReader for UploadReader {
         // The place is taken before the bytes are in memory.
         let place = self.files.place().await?;
         let most = self.files.limits.file_bytes;
-        match stored.read(path, most).await.map_err(unreadable)? {
+        match stored.read(path, most).await.map_err(|error| unreadable(&error))? {
             Some(bytes) if most < bytes.len() as u64 => {
                 Err(FileError::TooLarge { bytes: bytes.len() as u64, most })
             }
@@ -95,6 +95,6 @@ impl FileReader for UploadReader {
     }
 }
 
-fn unreadable(error: StoreError) -> FileError {
-    FileError::Unreadable { reason: error_chain(&error) }
+fn unreadable(error: &StoreError) -> FileError {
+    FileError::Unreadable { reason: error_chain(error) }
 }

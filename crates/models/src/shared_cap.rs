@@ -243,6 +243,6 @@ impl fmt::Debug for SharedCap {
             .debug_struct("SharedCap")
             .field("account", &self.account)
             .field("state", &state)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -122,12 +122,15 @@ fn flights(calls: &CallContext, params: &StackParams, identity: &str) -> (Arc<Fl
     }
 }
 
+/// A model that is called within the limits of this process and of others, and again while it is busy.
+type Patient<M> = Retry<Limit<Together<Budget<M>>>>;
+
 /// All wrappers but the outermost.
 fn within<M: ChatModel>(
     calls: &CallContext,
     model: Budget<M>,
     params: &StackParams,
-) -> Recorded<Observed<Retry<Limit<Together<Budget<M>>>>>> {
+) -> Recorded<Observed<Patient<M>>> {
     let model = retried(limited(calls, model, params), params);
     let model = Observed::new(model, calls.open_calls.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())

@@ -257,8 +257,8 @@ impl Jobs {
         if let Some(store) = there(session).await? {
             let stopped = if everywhere { StopLeases::All } else { StopLeases::Readers };
             let holder = Taking { holds: LONGEST_HOLD, ..self.taking(session) };
-            let hold = store.stop_jobs(files.to_vec(), stopped, holder).await.map_err(failed)?;
-            held.hold = hold.map(|lease| (store, lease));
+            let lease = store.stop_jobs(files.to_vec(), stopped, holder).await.map_err(failed)?;
+            held.hold = lease.map(|lease| (store, lease));
         }
         // Before the order is released: otherwise the job could begin again first.
         if line.stop_those_at(files, everywhere) {

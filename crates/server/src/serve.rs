@@ -190,7 +190,7 @@ async fn end_silent_runs(app: Arc<Shared>) {
                 Ok(0) => {}
                 Ok(runs) => info!(base = name, runs, "runs of an ended server were ended"),
                 Err(error) => {
-                    warn!(base = name, %error, "runs of ended servers were not looked for")
+                    warn!(base = name, %error, "runs of ended servers were not looked for");
                 }
             }
         }

@@ -26,13 +26,13 @@ pub async fn a_job_belongs_to_one_worker(shelf: &Shelf<impl Store>) {
     assert_eq!(take(base, "two", files(3)).await, None);
     base.renew_lease(taken.lease, LONG).await.unwrap();
     // Nobody else changes it.
-    assert!(is_lost(base.put_job(taken.job.clone()).await));
+    assert!(is_lost(&base.put_job(taken.job.clone()).await));
     let done = names(&["a.md"]);
     let (record, left) = change(base, taken.lease, (done, FileMark::Done), LeaseAfter::Held).await;
     assert_eq!((record.state, left.files, left.leases), (JobState::Running, 1, 0));
     let (_, left) = change(base, taken.lease, none(), LeaseAfter::Released).await;
     assert_eq!(left.files, 1);
-    assert!(is_lost(base.renew_lease(taken.lease, LONG).await));
+    assert!(is_lost(&base.renew_lease(taken.lease, LONG).await));
     // It is running, and nobody has it: its process ended.
     let again = take(base, "two", Share::Whole).await.unwrap();
     assert!(again.is_left && taken.lease.fence < again.lease.fence);
@@ -88,10 +88,10 @@ pub async fn a_lease_that_ran_out_is_taken_again(shelf: &Shelf<impl Store>) {
     assert!(again.is_left && lost.lease.fence < again.lease.fence);
     let attempts: Vec<u32> = again.files.iter().map(|file| file.attempts).collect();
     assert_eq!((files_of(&again), attempts), (names(&["a.md", "b.md"]), vec![1, 0]));
-    assert!(is_lost(base.renew_lease(lost.lease, LONG).await));
+    assert!(is_lost(&base.renew_lease(lost.lease, LONG).await));
     let done = (names(&["a.md"]), FileMark::Done);
     let changed = base.change_job(lost.lease, done, LeaseAfter::Held, Box::new(|_, _| ())).await;
-    assert!(is_lost(changed));
+    assert!(is_lost(&changed));
     base.release_lease(lost.lease).await.unwrap();
     base.renew_lease(again.lease, LONG).await.unwrap();
     assert_eq!(files_of(&take(base, "one", files(2)).await.unwrap()), ["c.md"]);
@@ -139,7 +139,7 @@ pub async fn stopped_jobs_are_put_back_and_held(shelf: &Shelf<impl Store>) {
     let two = take(base, "two", files(2)).await.unwrap();
     change(base, one.lease, (names(&["a.md", "b.md"]), FileMark::Begun), LeaseAfter::Held).await;
     let hold = stop("a.md", StopLeases::Readers).await.unwrap();
-    assert!(is_lost(base.renew_lease(one.lease, LONG).await));
+    assert!(is_lost(&base.renew_lease(one.lease, LONG).await));
     base.renew_lease(two.lease, LONG).await.unwrap();
     assert_eq!(take(base, "one", files(2)).await, None);
     base.renew_lease(hold, LONG).await.unwrap();
@@ -147,8 +147,8 @@ pub async fn stopped_jobs_are_put_back_and_held(shelf: &Shelf<impl Store>) {
     let again = take(base, "one", files(2)).await.unwrap();
     assert_eq!((files_of(&again), again.files[0].attempts), (names(&["b.md"]), 0));
     let hold = stop("x.md", StopLeases::All).await.unwrap();
-    assert!(is_lost(base.renew_lease(again.lease, LONG).await));
-    assert!(is_lost(base.renew_lease(two.lease, LONG).await));
+    assert!(is_lost(&base.renew_lease(again.lease, LONG).await));
+    assert!(is_lost(&base.renew_lease(two.lease, LONG).await));
     base.release_lease(hold).await.unwrap();
     // As if the attempt had not begun.
     let record = base.jobs(JobQuery::One(id)).await.unwrap().pop().unwrap();
@@ -196,7 +196,7 @@ async fn change(
         seen.set(left).unwrap();
     };
     let record = base.change_job(lease, marks, after, Box::new(change)).await.unwrap();
-    assert_eq!(base.jobs(JobQuery::One(lease.job)).await.unwrap(), [record.clone()]);
+    assert_eq!(base.jobs(JobQuery::One(lease.job)).await.unwrap(), std::slice::from_ref(&record));
     (record, *left.get().unwrap())
 }
 
@@ -208,6 +208,6 @@ async fn end(base: &impl Store, lease: Lease) {
     base.change_job(lease, none(), LeaseAfter::Released, Box::new(ended)).await.unwrap();
 }
 
-fn is_lost<T>(done: Result<T, StoreError>) -> bool {
+fn is_lost<T>(done: &Result<T, StoreError>) -> bool {
     matches!(done, Err(StoreError::LeaseLost { .. }))
 }

@@ -36,7 +36,7 @@ impl DatabaseBases {
 
     /// The version of the list; empty if it cannot be read.
     pub(super) fn version(&self) -> String {
-        let read = || Ok::<_, io::Error>(self.opened()?.version().map_err(io::Error::other)?);
+        let read = || self.opened()?.version().map_err(io::Error::other);
         match read() {
             Ok(version) => version.to_string(),
             Err(error) => {

@@ -382,6 +382,6 @@ impl fmt::Debug for SharedGate {
             .debug_struct("SharedGate")
             .field("model", &self.model)
             .field("state", &state)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

@@ -31,7 +31,7 @@ struct Model {
     requests: Rate,
     tokens: Rate,
     paused_until: u128,
-    seats: BTreeMap<String, Seats>,
+    seats: BTreeMap<String, Holder>,
 }
 
 /// A token bucket: the time at which it is full again.
@@ -41,7 +41,7 @@ pub(super) struct Rate {
 }
 
 #[derive(Debug)]
-struct Seats {
+struct Holder {
     turn: u64,
     seats: u32,
     is_waiting: bool,
@@ -102,7 +102,7 @@ impl Model {
         }
         let pause = self.paused_until.saturating_sub(now);
         let others = self.seats.iter().filter(|(holder, _)| **holder != request.holder);
-        let others: Vec<&Seats> =
+        let others: Vec<&Holder> =
             others.map(|(_, seats)| seats).filter(|seats| now < seats.until).collect();
         let mut seats = request.running;
         if pause == 0 {
@@ -117,7 +117,7 @@ impl Model {
         }
         let is_waiting = 0 < request.seats && seats == request.running;
         let until = now + request.lease.as_nanos();
-        let own = Seats { turn: request.turn, seats, is_waiting, until };
+        let own = Holder { turn: request.turn, seats, is_waiting, until };
         self.seats.insert(request.holder.clone(), own);
         let pause = nanos(pause);
         let mut taken = Taken { seats, pause, ..Taken::default() };

@@ -32,7 +32,7 @@ fn call(model: &str, holder: &str, turn: u64) -> TakeRequest {
         running: 0,
         seats: 1,
         in_flight: 1000,
-        lease: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
         only_with_seat: true,
         requests: None,
         tokens: None,
@@ -116,10 +116,10 @@ fn seats_are_shared_and_come_back_after_their_lease() {
         // All holders are killed, and ask no more. One that comes later waits for their leases.
         let began = Instant::now();
         let mut turn = 2;
-        while ask(0, turn, Duration::from_secs(60)).await < 3 {
+        while ask(0, turn, Duration::from_mins(1)).await < 3 {
             turn += 1;
             sleep(Duration::from_millis(20)).await;
-            assert!(began.elapsed() < Duration::from_secs(60), "the seats do not come back");
+            assert!(began.elapsed() < Duration::from_mins(1), "the seats do not come back");
         }
     });
 }
@@ -169,7 +169,7 @@ fn no_cap_is_passed_by_reservations_at_once() {
                         held: NOTHING,
                         wanted: worst,
                         caps,
-                        lease: Duration::from_secs(3600),
+                        lease: Duration::from_hours(1),
                     };
                     if limits.reserve(&request).await.unwrap() != CapReply::Reserved {
                         continue;
@@ -189,7 +189,7 @@ fn no_cap_is_passed_by_reservations_at_once() {
                     held: NOTHING,
                     wanted: NOTHING,
                     caps,
-                    lease: Duration::from_secs(3600),
+                    lease: Duration::from_hours(1),
                 };
                 limits.reserve(&last).await.unwrap();
                 spent

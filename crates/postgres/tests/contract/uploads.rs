@@ -152,7 +152,7 @@ async fn notifications_come_again_after_a_lost_connection() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), notified).await.unwrap();
+        tokio::time::timeout(Duration::from_mins(1), notified).await.unwrap();
         // Notifications on their way must not count for the next connection.
         tokio::time::sleep(Duration::from_millis(200)).await;
         changes.mark_unchanged();

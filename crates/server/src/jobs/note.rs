@@ -33,15 +33,24 @@ pub(super) enum Ended {
     Stopped,
 }
 
+/// What a batch means for its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// It goes on to its next part, or ends.
+    GoesOn,
+    /// It runs again after a pause.
+    RunsAgain,
+    /// It ends without a result.
+    Fails,
+    /// The batch counts as not begun.
+    Stopped,
+}
+
 /// The result of a batch, ready to be recorded.
 pub(super) struct Noted {
     /// Whether files of the batch will be read again.
     is_put_back: bool,
-    /// Whether the job runs again after a pause, if it has an attempt left.
-    runs_again: bool,
-    /// Whether the job ends without a result, if it has no attempt left.
-    fails: bool,
-    is_stopped: bool,
+    course: Course,
     reason: Option<String>,
     outcome: Value,
     bill: Option<JobBill>,
@@ -64,18 +73,16 @@ impl Noted {
         record: &JobRecord,
         part: JobPart,
         ended: Ended,
-        shown: Option<Value>,
+        shown: Option<&Value>,
         at: Millis,
     ) -> Self {
         let has_attempts = record.attempts < ATTEMPTS;
         let mut noted = Self {
             is_put_back: true,
-            runs_again: false,
-            fails: false,
-            is_stopped: false,
+            course: Course::GoesOn,
             reason: None,
             outcome: Value::Null,
-            bill: shown.as_ref().and_then(bill_of).filter(|_| part == JobPart::Whole),
+            bill: shown.and_then(bill_of).filter(|_| part == JobPart::Whole),
             at,
         };
         match ended {
@@ -86,10 +93,12 @@ impl Noted {
                     let first = report.failed.first().map(|(_, reason)| reason.clone());
                     noted.reason = report.stopped.clone().or(first);
                 }
-                noted.runs_again = is_out && has_attempts;
-                noted.is_put_back = noted.runs_again;
+                noted.is_put_back = is_out && has_attempts;
+                if noted.is_put_back {
+                    noted.course = Course::RunsAgain;
+                }
                 noted.outcome = json!({ "report": &*response, "failed": failed, "bill": shown });
-                if !noted.runs_again
+                if !noted.is_put_back
                     && !report.is_whole()
                     && let Some(outcome) = noted.outcome.as_object_mut()
                 {
@@ -98,19 +107,21 @@ impl Noted {
             }
             Ended::Failed(error) => {
                 noted.reason = Some(error.to_string());
-                noted.runs_again = matches!(error, EngineError::Store(_)) && has_attempts;
-                noted.fails = !noted.runs_again;
+                noted.course = match matches!(error, EngineError::Store(_)) && has_attempts {
+                    true => Course::RunsAgain,
+                    false => Course::Fails,
+                };
                 noted.outcome = json!({ PROBLEM: Problem::from(error) });
             }
             Ended::Panicked(message) => {
                 error!(base, job = record.id, message, "a job panicked");
-                noted.fails = true;
+                noted.course = Course::Fails;
                 noted.reason = Some(JobReason::Panicked { message }.to_string());
                 let problem = Problem::new(500, "panicked", Fault::Server)
                     .saying("the job ended because of a program error; see the server's log");
                 noted.outcome = json!({ PROBLEM: problem });
             }
-            Ended::Stopped => noted.is_stopped = true,
+            Ended::Stopped => noted.course = Course::Stopped,
         }
         noted
     }
@@ -122,7 +133,7 @@ impl Noted {
 
     /// Changes the job.
     pub(super) fn apply(self, record: &mut JobRecord, part: JobPart, left: PartsLeft) {
-        if self.is_stopped {
+        if self.course == Course::Stopped {
             put_back(record, left.leases);
             return;
         }
@@ -130,7 +141,7 @@ impl Noted {
             record.reason = self.reason;
         }
         // The next attempt does this part again, and reports it. Its calls must not count twice.
-        let is_repeated = self.runs_again && part != JobPart::Whole;
+        let is_repeated = self.course == Course::RunsAgain && part != JobPart::Whole;
         if !is_repeated {
             let before = record.outcome.take().unwrap_or_default();
             record.outcome = Some(merged(before, self.outcome));
@@ -138,10 +149,10 @@ impl Noted {
         if record.bill.is_none() {
             record.bill = self.bill;
         }
-        if self.fails {
-            record.state = JobState::Failed;
-        } else if self.runs_again && record.state == JobState::Running {
-            again(record, self.at);
+        match self.course {
+            Course::Fails => record.state = JobState::Failed,
+            Course::RunsAgain if record.state == JobState::Running => again(record, self.at),
+            _ => {}
         }
         if record.state.is_over() {
             record.ended = Some(self.at);
@@ -300,12 +311,10 @@ mod tests {
         }
     }
 
-    fn read(report: Value, calls: u64) -> Noted {
+    fn read(report: &Value, calls: u64) -> Noted {
         Noted {
             is_put_back: false,
-            runs_again: false,
-            fails: false,
-            is_stopped: false,
+            course: Course::GoesOn,
             reason: None,
             outcome: json!({ "report": report, "failed": [], "bill": { "estimate": { "calls": calls }, "usd": null } }),
             bill: None,
@@ -321,10 +330,10 @@ mod tests {
     fn the_outcome_is_put_together_from_the_parts() {
         let mut record = job(JobState::Running);
         let left = PartsLeft { files: 1, leases: 1, has_next: false };
-        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, left);
+        read(&report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, left);
         settle(&mut record, JobPart::Files, left, 7);
         assert_eq!(record.state, JobState::Running);
-        read(report(&["b"], 4, 6), 3).apply(&mut record, JobPart::Files, PartsLeft::default());
+        read(&report(&["b"], 4, 6), 3).apply(&mut record, JobPart::Files, PartsLeft::default());
         // The rest of the base is still to do.
         settle(&mut record, JobPart::Files, PartsLeft::default(), 8);
         assert_eq!(record.state, JobState::Running);
@@ -339,7 +348,7 @@ mod tests {
     fn a_job_leaves_the_rest_to_the_next_one() {
         let mut record = job(JobState::Running);
         let left = PartsLeft { files: 0, leases: 0, has_next: true };
-        let mut noted = read(report(&["a"], 3, 5), 2);
+        let mut noted = read(&report(&["a"], 3, 5), 2);
         noted.outcome[IS_INCOMPLETE] = Value::Bool(true);
         noted.apply(&mut record, JobPart::Files, left);
         settle(&mut record, JobPart::Files, left, 7);
@@ -350,8 +359,12 @@ mod tests {
     fn a_part_that_runs_again_keeps_the_results_of_the_others() {
         let mut record = job(JobState::Running);
         let left = PartsLeft { files: 1, leases: 0, has_next: false };
-        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, left);
-        let again = Noted { runs_again: true, is_put_back: true, ..read(report(&["b"], 0, 0), 0) };
+        read(&report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, left);
+        let again = Noted {
+            course: Course::RunsAgain,
+            is_put_back: true,
+            ..read(&report(&["b"], 0, 0), 0)
+        };
         assert_eq!(again.mark(), FileMark::PutBack);
         again.apply(&mut record, JobPart::Files, left);
         settle(&mut record, JobPart::Files, left, 7);
@@ -359,12 +372,13 @@ mod tests {
         assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
         let mut record = job(JobState::Running);
         record.bill = Some(JobBill { calls: 9, ..JobBill::default() });
-        let again = Noted { runs_again: true, is_put_back: true, ..read(report(&[], 0, 0), 5) };
+        let again =
+            Noted { course: Course::RunsAgain, is_put_back: true, ..read(&report(&[], 0, 0), 5) };
         again.apply(&mut record, JobPart::Rest, PartsLeft::default());
         assert_eq!(record.state, JobState::Waiting);
         assert_eq!(allowed_calls(&record, JobPart::Rest), Some(9));
         let mut record = job(JobState::Running);
-        let stopped = Noted { is_stopped: true, ..read(Value::Null, 0) };
+        let stopped = Noted { course: Course::Stopped, ..read(&Value::Null, 0) };
         stopped.apply(&mut record, JobPart::Files, left);
         assert_eq!((record.state, record.attempts), (JobState::Waiting, 0));
     }
@@ -387,7 +401,7 @@ mod tests {
     fn crashes_of_the_rest_are_counted_alone() {
         let mut record = JobRecord { attempts: 5, ..job(JobState::Running) };
         assert_eq!(count_crash(&mut record), 1);
-        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
+        read(&report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
         assert_eq!(count_crash(&mut record), 2);
         assert_eq!(record.outcome.unwrap()["report"], report(&["a"], 3, 5));
     }
@@ -398,7 +412,7 @@ mod tests {
         assert_eq!(allowed_calls(&record, JobPart::Files), None);
         assert_eq!(allowed_calls(&record, JobPart::Rest), Some(0));
         record.bill = Some(JobBill { calls: 9, ..JobBill::default() });
-        read(report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
+        read(&report(&["a"], 3, 5), 2).apply(&mut record, JobPart::Files, PartsLeft::default());
         assert_eq!(allowed_calls(&record, JobPart::Files), Some(7));
         assert_eq!(allowed_calls(&record, JobPart::Rest), Some(7));
         assert_eq!(allowed_calls(&record, JobPart::Whole), Some(9));

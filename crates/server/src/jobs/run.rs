@@ -147,7 +147,7 @@ async fn begin<'a>(
     let is_careful = files.iter().any(|file| 0 < file.attempts);
     let names: Vec<String> = files.into_iter().map(|file| file.file).collect();
     // Durable before anything is read, so that the next process knows the number of attempts.
-    let begun = if is_careful { Vec::new() } else { names.clone() };
+    let fresh = if is_careful { Vec::new() } else { names.clone() };
     let (setup, at) = (setup(&session), now());
     let begin = move |record: &mut JobRecord, _| {
         if record.state == JobState::Waiting {
@@ -157,7 +157,7 @@ async fn begin<'a>(
         }
         record.setup = setup;
     };
-    let marks = (begun, FileMark::Begun);
+    let marks = (fresh, FileMark::Begun);
     let record = store.change_job(lease, marks, LeaseAfter::Held, Box::new(begin)).await;
     let record = record.map_err(failed)?;
     host.jobs().publish(&line.base, &record);
@@ -181,7 +181,7 @@ async fn begin<'a>(
         store,
         session,
         lease,
-        part,
+        extent: part,
         record,
         names,
         is_careful,
@@ -198,7 +198,7 @@ struct Part<'a> {
     store: Arc<dyn JobStore>,
     session: Session,
     lease: Lease,
-    part: JobPart,
+    extent: JobPart,
     record: JobRecord,
     names: Vec<String>,
     /// Whether an earlier attempt ended the process: then each file is marked when it begins.
@@ -270,8 +270,9 @@ impl Part<'_> {
             let shown = self.bill.lock().unwrap_or_else(PoisonError::into_inner).take();
             // A retry is due by the clock of the store, which other workers share.
             let at = self.store.clock().await.unwrap_or_else(|_| now());
-            let noted = Noted::of(&self.line.base, &self.record, self.part, ended, shown, at);
-            let (mark, part) = (noted.mark(), self.part);
+            let noted =
+                Noted::of(&self.line.base, &self.record, self.extent, ended, shown.as_ref(), at);
+            let (mark, part) = (noted.mark(), self.extent);
             let change = Box::new(move |record: &mut JobRecord, left| {
                 noted.apply(record, part, left);
                 if is_last {
@@ -302,7 +303,7 @@ impl Part<'_> {
             }
         }
         let folders: Option<Vec<PathBuf>> = self.line.folders(|folders| folders.get(&id).cloned());
-        let scope = match (record.kind, self.part) {
+        let scope = match (record.kind, self.extent) {
             (JobKind::Watch, _) => IndexScope::Changed,
             (JobKind::Complete, _) => IndexScope::Base,
             (JobKind::Index, JobPart::Whole) => IndexScope::Files,
@@ -343,7 +344,7 @@ impl Part<'_> {
             chunking: None,
             choice: FileChoice::default(),
             scope,
-            accepted_calls: allowed_calls(record, self.part),
+            accepted_calls: allowed_calls(record, self.extent),
             progress: &report_progress,
         };
         Ok(match caught(pikerag_engine::index(&self.session, &request)).await {

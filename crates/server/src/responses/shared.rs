@@ -138,6 +138,7 @@ fn kept(stored: StoredResponse) -> Kept {
 }
 
 /// Without the database, another server may be doing the request: it is not done twice.
+#[expect(clippy::unnecessary_box_returns, reason = "an error of a result is small")]
 fn refused(error: StoreError) -> Box<Response> {
     Box::new(Problem::from(EngineError::from(error)).into_response())
 }

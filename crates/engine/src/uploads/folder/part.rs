@@ -78,7 +78,7 @@ impl FolderPart {
     pub(super) fn check_place(&self) -> Result<(), UploadError> {
         let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
         let within = self.place.ancestors().skip(1);
-        let mut above = within.take_while(|above| above.starts_with(&self.uploads.folder()));
+        let mut above = within.take_while(|above| above.starts_with(self.uploads.folder()));
         let is_taken = is_folder(&self.place) || above.any(Path::is_file);
         if is_taken { Err(UploadError::NameTaken) } else { Ok(()) }
     }
@@ -102,7 +102,7 @@ impl FolderPart {
         fs::rename(&self.path, &self.place).map_err(io)?;
         // The new name, and those of folders that may be new, must survive a power failure.
         let within = self.place.ancestors().skip(1);
-        for folder in within.take_while(|above| above.starts_with(&self.uploads.folder())) {
+        for folder in within.take_while(|above| above.starts_with(self.uploads.folder())) {
             sync(folder).map_err(io)?;
         }
         self.uploads.folder().parent().map_or(Ok(()), sync).map_err(io)?;
