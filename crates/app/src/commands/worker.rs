@@ -35,8 +35,9 @@ pub(super) async fn worker(
         format!("正在为 {} 工作，同时运行 {at_once} 个部分；按 Ctrl-C 结束", base.display()),
     );
     let params = WorkerParams { at_once, only: arguments.only.clone() };
+    let signalled = signalled();
     let stopped = async {
-        signalled().await;
+        signalled.await;
         at_the_latest();
         output.note(
             "stopping: unfinished files are put back (Ctrl-C again to quit now)",

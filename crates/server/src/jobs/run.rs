@@ -91,10 +91,10 @@ async fn give_back(
     store: &dyn JobStore,
     lease: Lease,
     names: Vec<String>,
-    reason: &str,
+    problem: &str,
 ) {
     for _ in 0..ASKED {
-        let reason = reason.to_owned();
+        let reason = problem.to_owned();
         let change = move |record: &mut JobRecord, _: PartsLeft| unstored(record, reason, now());
         let marks = (names.clone(), FileMark::PutBack);
         match store.change_job(lease, marks, LeaseAfter::Released, Box::new(change)).await {
@@ -106,7 +106,10 @@ async fn give_back(
                 return host.jobs().publish(&line.base, &record);
             }
             Err(StoreError::LeaseLost { .. }) => return,
-            Err(error) => warn!(job = lease.job, %error, "a job could not be given back"),
+            Err(error) => {
+                warn!(job = lease.job, %error, "a job could not be given back");
+                host.jobs().show(&line.base, lease.job, |job| job.wait_because(problem));
+            }
         }
         if host.stopping().run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
             return;
