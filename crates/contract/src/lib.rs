@@ -11,6 +11,7 @@
 mod agree;
 mod history;
 pub mod oracle;
+mod passages;
 pub mod suite;
 pub mod tables;
 
@@ -22,6 +23,7 @@ use pikerag_knowledge::{
 pub use agree::{agree, apply};
 pub use history::{Operation, histories};
 pub use oracle::Oracle;
+pub use passages::passages;
 
 /// All traits that the suite needs of a store.
 pub trait Store:

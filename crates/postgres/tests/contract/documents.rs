@@ -1,64 +1,14 @@
 //! Tests how documents, corrections and originals are stored in PostgreSQL.
 
-use std::collections::BTreeMap;
-
 use futures::future::join_all;
-use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkKind, CorpusReader, CorpusWriter, Correction, DocumentGraph, FileRecord,
-    PutReport, Source, SourceId, Span, Which,
-};
+use pikerag_contract::{passages, record};
+use pikerag_knowledge::{ChunkId, CorpusReader, CorpusWriter, Correction, PutReport, Which};
 
 use super::server::Fresh;
 
 fn correction(old: &str) -> Correction {
     let (fragment, new, by) = (String::new(), "new".to_owned(), "ada".to_owned());
     Correction { fragment, old: old.to_owned(), new, by, at: 1 }
-}
-
-fn file(path: &str, hash: &str) -> FileRecord {
-    FileRecord { path: path.to_owned(), hash: hash.to_owned(), recipe: "now".to_owned() }
-}
-
-/// A document with a chunk for each text.
-fn document(uri: &str, texts: &[&str]) -> DocumentGraph {
-    let source = SourceId::of(uri);
-    let title = format!("Title of {uri}");
-    let (mut text, mut chunks) = (String::new(), Vec::new());
-    for (ordinal, own) in (0_u32..).zip(texts) {
-        let start = text.len();
-        text.push_str(own);
-        chunks.push(Chunk {
-            id: ChunkId::of(source, "", own, 0),
-            source,
-            uri: uri.to_owned(),
-            title: title.clone(),
-            section: None,
-            headings: Vec::new(),
-            ordinal,
-            kind: ChunkKind::Text,
-            text: (*own).to_owned(),
-            span: Span { start, end: text.len() },
-            page: None,
-            area: None,
-            boxes: Vec::new(),
-            table: None,
-            summary: None,
-            hidden: false,
-        });
-    }
-    let source = Source {
-        id: source,
-        uri: uri.to_owned(),
-        title,
-        media_type: "text/plain".to_owned(),
-        hash: text.clone(),
-        language: None,
-        metadata: BTreeMap::new(),
-        summary: None,
-    };
-    let (sections, links, figures) = (Vec::new(), Vec::new(), Vec::new());
-    let (names, known_as) = (Vec::new(), Vec::new());
-    DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
 }
 
 #[tokio::test]
@@ -81,10 +31,10 @@ async fn corrections_of_the_same_moment_are_all_kept() {
 async fn a_moved_file_keeps_its_corrections() {
     let Some(fresh) = Fresh::new().await else { return };
     let base = &fresh.base;
-    base.put_file(&file("old.md", "hash"), Vec::new()).await.unwrap();
+    base.put_file(&record("old.md", "hash"), Vec::new()).await.unwrap();
     let kept = base.add_corrections("old.md", "hash", vec![correction("one")]).await.unwrap();
     assert!(base.delete_file("old.md").await.unwrap());
-    base.put_file(&file("new.md", "hash"), Vec::new()).await.unwrap();
+    base.put_file(&record("new.md", "hash"), Vec::new()).await.unwrap();
     assert_eq!(base.corrections("new.md", "hash").await.unwrap(), kept);
     assert_eq!(base.corrections("old.md", "other").await.unwrap(), []);
     fresh.remove().await;
@@ -94,8 +44,8 @@ async fn a_moved_file_keeps_its_corrections() {
 async fn texts_with_any_character_come_back() {
     let Some(fresh) = Fresh::new().await else { return };
     let base = &fresh.base;
-    let graph = document("a\u{f8fe}.md", &["nul \0 and", " private \u{f8fe}0", " 起重机"]);
-    let report = base.put_file(&file("a\u{f8fe}.md", "1"), vec![graph.clone()]).await.unwrap();
+    let graph = passages("a\u{f8fe}.md", &["nul \0 and", " private \u{f8fe}0", " 起重机"]);
+    let report = base.put_file(&record("a\u{f8fe}.md", "1"), vec![graph.clone()]).await.unwrap();
     assert_eq!(report, PutReport { added: 3, kept: 0, removed: 0 });
     assert_eq!(base.source_text(graph.source.id).await.unwrap(), graph.text);
     assert_eq!(base.sources(Which::All).await.unwrap(), std::slice::from_ref(&graph.source));
@@ -113,8 +63,8 @@ async fn texts_with_any_character_come_back() {
 async fn chunks_with_one_identity_are_stored_once() {
     let Some(fresh) = Fresh::new().await else { return };
     let base = &fresh.base;
-    let graph = document("a.md", &["same", "other", "same"]);
-    base.put_file(&file("a.md", "1"), vec![graph.clone()]).await.unwrap();
+    let graph = passages("a.md", &["same", "other", "same"]);
+    base.put_file(&record("a.md", "1"), vec![graph.clone()]).await.unwrap();
     let chunks = base.first_chunks(graph.source.id, 10).await.unwrap();
     let ordinals: Vec<u32> = chunks.iter().map(|chunk| chunk.ordinal).collect();
     assert_eq!(ordinals, [1, 2]);
@@ -127,7 +77,7 @@ async fn an_original_goes_with_the_last_file_that_has_it() {
     let base = &fresh.base;
     assert!(!base.keep_original("bytes", vec![1, 2]).await.unwrap());
     for path in ["a.md", "b.md"] {
-        base.put_file(&file(path, "bytes"), Vec::new()).await.unwrap();
+        base.put_file(&record(path, "bytes"), Vec::new()).await.unwrap();
     }
     assert_eq!(base.files_without_original().await.unwrap().len(), 2);
     assert!(base.keep_original("bytes", vec![1, 2]).await.unwrap());

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pikerag_contract::{passages, record};
 use pikerag_knowledge::{
-    Chunk, ChunkId, ChunkKind, CorpusWriter, DocumentGraph, FileRecord, NodeId, NodeVector, Scored,
-    SearchIndex, SearchWriter, Source, SourceId, Span, cosine,
+    ChunkId, CorpusWriter, NodeId, NodeVector, Scored, SearchIndex, SearchWriter, cosine,
 };
 use pikerag_test_support::absent;
 
@@ -32,46 +32,6 @@ impl Noise {
     }
 }
 
-fn document() -> DocumentGraph {
-    let (uri, title) = ("many.md".to_owned(), "Many".to_owned());
-    let id = SourceId::of(&uri);
-    let chunk = |ordinal: u32| {
-        let text = format!("Passage {ordinal}.");
-        Chunk {
-            id: ChunkId::of(id, "", &text, 0),
-            source: id,
-            uri: uri.clone(),
-            title: title.clone(),
-            section: None,
-            headings: Vec::new(),
-            ordinal,
-            kind: ChunkKind::Text,
-            span: Span { start: 0, end: text.len() },
-            text,
-            page: None,
-            area: None,
-            boxes: Vec::new(),
-            table: None,
-            summary: None,
-            hidden: false,
-        }
-    };
-    let chunks: Vec<Chunk> = (0..CHUNKS).map(chunk).collect();
-    let source = Source {
-        id,
-        uri: uri.clone(),
-        title: title.clone(),
-        media_type: "text/markdown".to_owned(),
-        hash: "h".to_owned(),
-        language: None,
-        metadata: BTreeMap::new(),
-        summary: None,
-    };
-    let (sections, links, figures) = (Vec::new(), Vec::new(), Vec::new());
-    let (names, known_as, text) = (Vec::new(), Vec::new(), "Passage 0.".repeat(3));
-    DocumentGraph { source, text, sections, chunks, links, figures, names, known_as }
-}
-
 /// The nodes that a search finds.
 fn nodes(list: &[Scored<NodeId>]) -> BTreeSet<NodeId> {
     list.iter().map(|hit| hit.item).collect()
@@ -89,10 +49,10 @@ async fn an_index_finds_what_a_comparison_finds() {
     let location = Location::parse(&address).unwrap();
     let database = Database::connect(&location, Connections::default()).await.unwrap();
     let base = Base::open_or_create(&database, &location).await.unwrap();
-    let document = document();
+    let texts: Vec<String> = (0..CHUNKS).map(|n| format!("Passage {n}.")).collect();
+    let document = passages("many.md", &texts);
     let chunks: Vec<ChunkId> = document.chunks.iter().map(|chunk| chunk.id).collect();
-    let (path, hash, recipe) = ("many.md".to_owned(), "h".to_owned(), "r".to_owned());
-    base.put_file(&FileRecord { path, hash, recipe }, vec![document]).await.unwrap();
+    base.put_file(&record("many.md", "h"), vec![document]).await.unwrap();
     let mut noise = Noise(7);
     let vector = |chunk: &ChunkId| NodeVector { node: (*chunk).into(), vector: noise.unit() };
     let vectors = chunks.iter().map(vector).collect();
