@@ -13,12 +13,11 @@ use crate::tx::Tx;
 pub(super) async fn communities(tx: &Tx, of: Option<&[EntityId]>) -> Sql<Vec<Community>> {
     let columns = "SELECT c.id, c.level, c.parent FROM communities c";
     let found = match of {
-        None => tx.all(&format!("{columns} ORDER BY c.level, c.id"), &[]).await?,
+        None => tx.all(columns, &[]).await?,
         Some(entities) => {
             let entities = rows::signed(entities.iter().map(|id| id.0));
             let sql = format!(
-                "{columns} WHERE c.id = ANY(ARRAY(SELECT m.community FROM members m WHERE m.entity = ANY($1)))
-                 ORDER BY c.level, c.id"
+                "{columns} WHERE c.id = ANY(ARRAY(SELECT m.community FROM members m WHERE m.entity = ANY($1)))"
             );
             tx.all(&sql, &[&entities]).await?
         }
@@ -38,6 +37,8 @@ pub(super) async fn communities(tx: &Tx, of: Option<&[EntityId]>) -> Sql<Vec<Com
             report: reports.remove(&id),
         });
     }
+    // The database keeps identifiers as signed numbers and would sort them otherwise.
+    communities.sort_unstable_by_key(|community| (community.level, community.id));
     Ok(communities)
 }
 
