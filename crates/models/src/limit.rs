@@ -114,6 +114,15 @@ impl<M> Limit<M> {
         let source = Paused { seconds: pause.as_secs_f64() }.into();
         Err(ModelError::Busy { model: model.to_owned(), retry_after: Some(pause), source })
     }
+
+    /// Notes the pause that the endpoint asks for, while the call still has its seat: the next call
+    /// finds it.
+    fn noting_pause<T>(&self, done: Result<T, ModelError>) -> Result<T, ModelError> {
+        if let Err(ModelError::Busy { retry_after: Some(wait), .. }) = &done {
+            self.circuit.pause_for(*wait);
+        }
+        done
+    }
 }
 
 impl Default for Limiter {
@@ -266,7 +275,7 @@ impl<M: ChatModel> ChatModel for Limit<M> {
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
         let _pass = self.pass(self.inner.name(), estimate_chat(request)).await?;
-        self.inner.complete(request).await
+        self.noting_pause(self.inner.complete(request).await)
     }
 }
 
@@ -279,7 +288,7 @@ impl<E: Embedder> Embedder for Limit<E> {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         let tokens = estimate_embedding(texts).prompt_tokens;
         let _pass = self.pass(self.inner.name(), tokens).await?;
-        self.inner.embed(texts).await
+        self.noting_pause(self.inner.embed(texts).await)
     }
 }
 
@@ -292,7 +301,7 @@ impl<R: Reranker> Reranker for Limit<R> {
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let tokens = estimate_reranking(query, texts).usage.prompt_tokens;
         let _pass = self.pass(self.inner.name(), tokens).await?;
-        self.inner.rerank(query, texts).await
+        self.noting_pause(self.inner.rerank(query, texts).await)
     }
 }
 
@@ -374,6 +383,24 @@ mod tests {
             let place = asked.iter().position(|asked| *asked == request("question"));
             assert_eq!((place, asked.len()), (Some(1), 6));
         }
+    }
+
+    /// Otherwise the second call takes the seat before the pause of the first one is known.
+    #[tokio::test]
+    async fn a_call_that_waits_for_a_seat_keeps_to_the_pause_of_the_one_before() {
+        let chat = ScriptedChat::by(|_| {
+            Err(ModelError::Busy {
+                model: "fake".to_owned(),
+                retry_after: Some(Duration::from_hours(1)),
+                source: "later, please".into(),
+            })
+        });
+        let limits = Limits { in_flight: NonZeroUsize::MIN, ..FREE };
+        let limit = Limit::new(&chat, Arc::new(Limiter::new(limits)));
+        let same = request("a");
+        let replies = join_all([limit.complete(&same), limit.complete(&same)]).await;
+        assert!(replies.iter().all(|reply| matches!(reply, Err(ModelError::Busy { .. }))));
+        assert_eq!(chat.requests().len(), 1);
     }
 
     #[tokio::test]

@@ -17,7 +17,6 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use crate::circuit::{Circuit, Paused};
-use crate::together::SharedGate;
 
 /// Attempts if no connection can be made, including the first: a restarting server is back in a
 /// moment, and an absent one is reported within a second.
@@ -63,26 +62,18 @@ pub struct Retry<M> {
     inner: M,
     params: RetryParams,
     circuit: Arc<Circuit>,
-    /// Shows pauses to other processes.
-    gate: Option<Arc<SharedGate>>,
 }
 
 impl<M> Retry<M> {
     /// Calls `inner` again while it is busy.
     pub fn new(inner: M, params: RetryParams) -> Self {
-        Self { inner, params, circuit: Arc::default(), gate: None }
+        Self { inner, params, circuit: Arc::default() }
     }
 
     /// As [`Retry::new`]; its calls share the circuit with all others.
     #[must_use]
     pub(crate) fn sharing(self, circuit: Arc<Circuit>) -> Self {
         Self { circuit, ..self }
-    }
-
-    /// As [`Retry::new`]; other processes learn of the pauses that the endpoint asks for.
-    #[must_use]
-    pub(crate) fn together(self, gate: Option<Arc<SharedGate>>) -> Self {
-        Self { gate, ..self }
     }
 
     async fn persist<T, F>(
@@ -106,10 +97,6 @@ impl<M> Retry<M> {
                     let ours = waits.next();
                     if let Some(theirs) = retry_after {
                         self.circuit.pause_for(theirs);
-                        // Other processes know of a pause that did not come from the endpoint itself.
-                        if let Some(gate) = self.gate.as_ref().filter(|_| !source.is::<Paused>()) {
-                            gate.pause(theirs).await;
-                        }
                     }
                     let wait = ours.map(|ours| self.params.wait(ours, retry_after));
                     let elapsed = started.elapsed();

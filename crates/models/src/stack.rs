@@ -139,7 +139,7 @@ fn within<M: ChatModel>(
 /// A model that is called again while it is busy.
 fn retried<M>(model: M, params: &StackParams) -> Retry<M> {
     let StackParams { upstream, retry, .. } = params;
-    Retry::new(model, *retry).sharing(upstream.circuit.clone()).together(upstream.gate.clone())
+    Retry::new(model, *retry).sharing(upstream.circuit.clone())
 }
 
 /// A model behind the gates that all its callers share, first in this process and then in all.

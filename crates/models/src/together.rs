@@ -52,7 +52,14 @@ impl<M> Together<M> {
     ) -> Result<T, ModelError> {
         let Some(gate) = &self.gate else { return call.await };
         match gate.pass(tokens, self.is_background).await {
-            Ok(_seat) => gate.while_running(call).await,
+            Ok(_seat) => {
+                let done = gate.while_running(call).await;
+                // The seat is still taken: a call of another process that gets it knows of the pause.
+                if let Err(ModelError::Busy { retry_after: Some(wait), .. }) = &done {
+                    gate.pause(*wait).await;
+                }
+                done
+            }
             Err(Stop::Pause(pause)) => {
                 self.circuit.pause_for(pause);
                 let source = Paused { seconds: pause.as_secs_f64() }.into();

@@ -218,7 +218,7 @@ async fn all_processes_keep_to_a_pause() {
     let model = |gate: &Arc<SharedGate>| {
         let circuit = Arc::<Circuit>::default();
         let model = Together::new(&chat, Some(Arc::clone(gate)), Arc::clone(&circuit), false);
-        Retry::new(model, params).sharing(circuit).together(Some(Arc::clone(gate)))
+        Retry::new(model, params).sharing(circuit)
     };
     let (first, other) = (model(&gates[0]), model(&gates[1]));
     let same = request("a");
