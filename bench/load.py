@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measures a server under load: cold start, memory, parallel searches, the same while files are uploaded, and hundreds of streams.
+"""Measures a server over 100,000 passages: cold start, memory, searches and questions of several clients, the same while files are uploaded, and hundreds of streams.
 
     cargo bench -p pikerag-store --bench base -- busy      # makes the base: 100,000 chunks, 1,000,000 atoms, all with vectors
-    python3 bench/load.py --program target/release/pikerag --large target/tmp/store-bench-v1-100000x10 --oha ~/.cargo/bin/oha
+    python3 bench/load.py --program target/release/pikerag --large target/tmp/store-bench-v1-100000x10
 
-This script plays the models: an embedder that answers at once, and a chat model that gives everybody the same answer after two seconds. Prints Markdown, or JSON.
+This script plays the models: an embedder that answers at once, and a chat model that gives everybody the same answer after two seconds.
+Questions (`ask`) have no chat model. Every request asks something new. Processor time is that of the server alone; the clients and the
+models share the machine with it. Needs Linux and nothing but Python. Prints Markdown, or JSON.
 """
 
 import argparse
@@ -17,14 +19,17 @@ import queue
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import urllib.request
 
+import peers
+
 # The embedder of the base, and the dimensions of its vectors.
 EMBEDDER, DIMENSIONS = "synthetic", 384
-SECONDS = 15
+SECONDS, CLIENTS = 10, (1, 8, 64)
 BASE = "/api/v1/bases/default"
 
 
@@ -34,7 +39,7 @@ def unit(draw):
     return [round(x / length, 6) for x in vector]
 
 
-VECTORS = [unit(random.Random(seed)) for seed in range(64)]
+VECTORS = [json.dumps(unit(random.Random(seed))) for seed in range(64)]
 
 
 def word(draw):
@@ -50,27 +55,35 @@ def words(draw, n):
     return " ".join(word(draw) for _ in range(n))
 
 
-class Server:
+class Server(peers.Server):
     """The program as a server. It answered `began` seconds after its start."""
 
-    def __init__(self, program, place):
-        variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": str(place / "pikerag.toml")}
+    def __init__(self, program, place, settings):
+        self.name, self.place, self.draw = "pikerag", place, random.Random(7)
+        variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_STATE_HOME": str(place / "state"), "PIKERAG_CONFIG": str(place / settings)}
         command = [program, "--base", "base", "serve", "--port", "0"]
         started = time.perf_counter()
         self.process = subprocess.Popen(command, cwd=place, env=variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.process.stdout.readline().split("listening on ")[1].split(";")[0]
+        self.address = self.url.removeprefix("http://")
+        self.host, self.port = self.address.split(":")
         self.get("/health")
         self.began = time.perf_counter() - started
+
+    def request(self, kind):
+        text = words(self.draw, 6)
+        if kind == "ask":
+            return f"{BASE}/ask", json.dumps({"question": text}).encode()
+        return f"{BASE}/search", json.dumps({"query": text, "by": kind, "k": 8}).encode()
 
     def get(self, path, body=None, method=None, timeout=300):
         data = body if isinstance(body, bytes) else json.dumps(body).encode() if body else None
         request = urllib.request.Request(self.url + path, data, {"content-type": "application/json"}, method=method)
         return json.load(urllib.request.urlopen(request, timeout=timeout))
 
-    def memory(self, what="VmRSS"):
-        """Memory in MiB."""
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split(what + ":")[1].split()[0]) // 1024
+    def peak(self):
+        """The most memory so far, in MiB."""
+        return self.figures()[1]
 
     def __enter__(self):
         return self
@@ -80,46 +93,43 @@ class Server:
         self.process.wait(timeout=90)
 
 
-def loaded(oha, url, bodies, concurrency):
-    """The figures of oha: requests a second, milliseconds, and the number of replies other than 200."""
-    command = [oha, "-z", f"{SECONDS}s", "-c", str(concurrency), "--no-tui", "--output-format", "json", "-m", "POST", "-T", "application/json", "-Z", bodies]
-    ran = subprocess.run([*command, url], capture_output=True, text=True, timeout=SECONDS * 10, check=True)
-    report = json.loads(ran.stdout)
-    codes, ms = report["statusCodeDistribution"], report["latencyPercentiles"]
-    wrong = sum(count for code, count in codes.items() if code != "200")
-    return {"concurrency": concurrency, "a_second": report["summary"]["requestsPerSec"], "p50_ms": ms["p50"] * 1000, "p99_ms": ms["p99"] * 1000, "wrong": wrong}
+def measured(server, kind, count, meanwhile=""):
+    """A line of the table; `wrong` counts the replies other than 200."""
+    line = asyncio.run(peers.measure(server, kind, count, SECONDS))
+    line["wrong"] = sum(number for status, number in line["statuses"].items() if status != "200")
+    line |= {"kind": kind, "meanwhile": meanwhile}
+    print(line, file=sys.stderr)
+    return line
 
 
-def searches(oha, server, place, by):
-    draw, bodies = random.Random(7), place / f"{by}.jsonl"
-    bodies.write_text("".join(json.dumps({"query": words(draw, 6), "by": by}) + "\n" for _ in range(5000)))
-    server.get(f"{BASE}/search", {"query": words(draw, 6), "by": by})
-    return [{"by": by, "meanwhile": "", **loaded(oha, f"{server.url}{BASE}/search", bodies, concurrency)} for concurrency in (1, 16, 64)]
+def loaded(server, kind):
+    asyncio.run(peers.clients(server, kind, 1, time.perf_counter() + 1, []))
+    return [measured(server, kind, count) for count in CLIENTS]
 
 
-def while_indexing(oha, server, place, by):
-    """Searches of sixteen clients while files of fifty passages are uploaded one after the other."""
+def while_indexing(server, kind):
+    """Requests of eight clients while files of fifty passages are uploaded one after the other."""
     stop, came, draw = threading.Event(), [], random.Random(8)
 
     def send():
         while not stop.is_set():
             text = "\n\n".join(words(draw, 100) for _ in range(50)).encode()
-            job = server.get(f"{BASE}/files/load-{len(came)}.md", text, "PUT")["job"]
+            job = server.get(f"{BASE}/files/{kind}-{len(came)}.md", text, "PUT")["job"]
             finished(server, job)
             came.append(job)
 
     sender = threading.Thread(target=send)
     sender.start()
-    line = loaded(oha, f"{server.url}{BASE}/search", place / f"{by}.jsonl", 16)
+    line = measured(server, kind, 8)
     stop.set()
     sender.join()
-    return {"by": by, "meanwhile": f"{len(came)} files came", **line}
+    return line | {"meanwhile": f"{len(came)} files came"}
 
 
 def embedded(n):
     """A reply with `n` vectors, of a few that were drawn beforehand."""
-    data = [{"index": at, "embedding": random.choice(VECTORS)} for at in range(n)]
-    return {"data": data, "usage": {"prompt_tokens": n}}
+    data = ",".join(f'{{"index":{at},"embedding":{random.choice(VECTORS)}}}' for at in range(n))
+    return f'{{"data":[{data}],"usage":{{"prompt_tokens":{n}}}}}'
 
 
 async def model(reader, writer):
@@ -133,8 +143,8 @@ async def model(reader, writer):
             else:
                 await asyncio.sleep(2)
                 answer = json.dumps({"answer": "forty tons", "rationale": "It says so.", "quotes": []})
-                content = {"choices": [{"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}
-            reply = json.dumps(content).encode()
+                content = json.dumps({"choices": [{"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}})
+            reply = content.encode()
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(reply), reply))
             await writer.drain()
 
@@ -168,10 +178,10 @@ async def stream(url, question):
 async def streams(server, n):
     draw = random.Random(9)
     await stream(server.url, words(draw, 6))
-    idle, began = server.memory(), time.perf_counter()
+    idle, began = server.resident(), time.perf_counter()
     took = await asyncio.gather(*(stream(server.url, words(draw, 6)) for _ in range(n)))
     whole = time.perf_counter() - began
-    return {"streams": n, "seconds": whole, "slowest": max(took), "idle_mib": idle, "peak_mib": server.memory("VmHWM")}
+    return {"streams": n, "seconds": whole, "slowest": max(took), "idle_mib": idle, "peak_mib": server.peak()}
 
 
 def caught_up(server):
@@ -190,15 +200,15 @@ def finished(server, job):
 def prepared(large, place, n):
     shutil.copytree(large, place / "base")
     url = models()
-    settings = f'[chat]\nmodel = "same"\nbase_url = "{url}"\nin_flight = {n}\n[embed]\nmodel = "{EMBEDDER}"\nbase_url = "{url}"\n[index]\natoms = ["sentences"]\n'
-    (place / "pikerag.toml").write_text(settings)
+    embedder = f'[embed]\nmodel = "{EMBEDDER}"\nbase_url = "{url}"\n[index]\natoms = ["sentences"]\n'
+    (place / "free.toml").write_text(embedder)
+    (place / "pikerag.toml").write_text(f'[chat]\nmodel = "same"\nbase_url = "{url}"\nin_flight = {n}\n{embedder}')
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--program", required=True)
     arguments.add_argument("--large", required=True, type=pathlib.Path)
-    arguments.add_argument("--oha", default="oha")
     arguments.add_argument("--streams", type=int, default=500)
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
@@ -206,28 +216,29 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
         prepared(given.large, place, given.streams)
-        with Server(program, place) as server:
-            figures = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.memory()}
+        with Server(program, place, "free.toml") as server:
+            figures = {"binary_mib": os.path.getsize(program) >> 20, "start_s": server.began, "idle_mib": server.resident()}
             began = time.perf_counter()
             server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
-            figures |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.memory()}
+            figures |= {"first_search_s": time.perf_counter() - began, "searched_mib": server.resident()}
             figures["caught_up_s"] = caught_up(server)
-            figures["peak_mib"] = server.memory("VmHWM")
-        with Server(program, place) as server:
-            server.get(f"{BASE}/search", {"query": words(random.Random(1), 6)})
-            strategies = ("words", "meaning", "hybrid", "auto")
-            figures["searches"] = [line for by in strategies for line in searches(given.oha, server, place, by)]
-            figures["searches"] += [while_indexing(given.oha, server, place, by) for by in ("hybrid", "auto")]
-            figures["loaded_mib"] = server.memory("VmHWM")
-        with Server(program, place) as server:
+            figures["peak_mib"] = server.peak()
+        with Server(program, place, "free.toml") as server:
+            figures["lines"] = [line for kind in ("words", "meaning", "hybrid", "auto", "ask") for line in loaded(server, kind)]
+            figures["loaded_mib"] = server.peak()
+            time.sleep(60)
+            figures["rested_mib"] = server.resident()
+            figures["lines"] += [while_indexing(server, kind) for kind in ("auto", "ask")]
+        with Server(program, place, "pikerag.toml") as server:
             figures["streams"] = asyncio.run(streams(server, given.streams))
     print(json.dumps(figures, indent=2) if given.json else markdown(figures))
 
 
 def markdown(figures):
-    lines = [f"binary {figures['binary_mib']} MiB; first byte after {figures['start_s'] * 1000:.0f} ms, with {figures['idle_mib']} MiB; first search {figures['first_search_s']:.1f} s, then {figures['searched_mib']} MiB; under all searches below at most {figures['loaded_mib']} MiB; indexing 100,000 sentences and titles took {figures['caught_up_s']:.0f} s and at most {figures['peak_mib']} MiB", ""]
-    lines += ["| search | at once | meanwhile | a second | p50 ms | p99 ms | not 200 |", "| --- | ---: | --- | ---: | ---: | ---: | ---: |"]
-    lines += [f"| {one['by']} | {one['concurrency']} | {one['meanwhile']} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |" for one in figures["searches"]]
+    lines = [f"binary {figures['binary_mib']} MiB; first byte after {figures['start_s'] * 1000:.0f} ms, with {figures['idle_mib']} MiB; first search {figures['first_search_s']:.1f} s, then {figures['searched_mib']} MiB; indexing 100,000 sentences and titles took {figures['caught_up_s']:.0f} s and at most {figures['peak_mib']} MiB; under the load below at most {figures['loaded_mib']} MiB, {figures['rested_mib']} MiB after a minute of rest", ""]
+    lines += ["| what | clients | meanwhile | a second | p50 ms | p99 ms | processor ms each | cores used | resident MiB | not 200 |", "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    names = ("kind", "clients", "meanwhile", "a_second", "p50_ms", "p99_ms", "server_ms", "cores", "resident_mib", "wrong")
+    lines += ["| " + " | ".join(str(one[name]) for name in names) + " |" for one in figures["lines"]]
     streams = figures["streams"]
     lines += ["", f"{streams['streams']} streams at once: all answered in {streams['seconds']:.1f} s, the slowest in {streams['slowest']:.1f} s; {streams['idle_mib']} MiB before, {streams['peak_mib']} MiB at most"]
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 """Puts the same load as `bench/load.py` on the retrieval endpoint of a peer: Chroma's server, which searches vectors only, over as many made-up passages.
 
     python3 -m venv peer && peer/bin/pip install chromadb==1.5.9
-    peer/bin/python bench/peer.py --oha ~/.cargo/bin/oha
+    peer/bin/python bench/peer.py
 
 Its index is approximate (HNSW). Queries come as vectors, so nothing is embedded. Prints Markdown.
 """
@@ -21,6 +21,7 @@ import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import load  # noqa: E402
+import peers  # noqa: E402
 
 PORT = 8799
 BATCH = 1000
@@ -40,8 +41,18 @@ def server(folder):
             time.sleep(0.02)
 
 
-def memory(process):
-    return int(pathlib.Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1].split()[0]) // 1024
+class Chroma(peers.Server):
+    """A running server of Chroma, for the clients of this folder."""
+
+    def __init__(self, process, collection):
+        self.name, self.process, self.draw = "chroma", process, random.Random(7)
+        self.host, self.port, self.address = "127.0.0.1", PORT, f"127.0.0.1:{PORT}"
+        self.path = f"/api/v2/tenants/default_tenant/databases/default_database/collections/{collection.id}/query"
+        asked = [{"query_embeddings": [load.unit(random.Random(seed))], "n_results": 8, "include": ["documents", "distances"]} for seed in range(500)]
+        self.bodies = [json.dumps(body).encode() for body in asked]
+
+    def request(self, kind):
+        return self.path, self.draw.choice(self.bodies)
 
 
 def filled(client, n):
@@ -57,7 +68,6 @@ def filled(client, n):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--oha", default="oha")
     arguments.add_argument("--chunks", type=int, default=100_000)
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -65,16 +75,12 @@ def main():
         try:
             began = time.perf_counter()
             collection = filled(client, given.chunks)
-            took, held = time.perf_counter() - began, memory(process)
-            bodies = pathlib.Path(folder) / "bodies.jsonl"
-            asked = [{"query_embeddings": [load.unit(random.Random(seed))], "n_results": 8, "include": ["documents", "distances"]} for seed in range(500)]
-            bodies.write_text("".join(json.dumps(body) + "\n" for body in asked))
-            path = f"/api/v2/tenants/default_tenant/databases/default_database/collections/{collection.id}/query"
-            print(f"first byte after {started * 1000:.0f} ms; {given.chunks} passages came in {took:.0f} s, then {held} MiB\n\n| at once | a second | p50 ms | p99 ms | not 200 |\n| ---: | ---: | ---: | ---: | ---: |")
-            for concurrency in (1, 16, 64):
-                one = load.loaded(given.oha, f"http://127.0.0.1:{PORT}{path}", bodies, concurrency)
-                print(f"| {concurrency} | {one['a_second']:.0f} | {one['p50_ms']:.1f} | {one['p99_ms']:.1f} | {one['wrong']} |", flush=True)
-            print(f"\n{memory(process)} MiB then")
+            took, own = time.perf_counter() - began, Chroma(process, collection)
+            print(f"first byte after {started * 1000:.0f} ms; {given.chunks} passages came in {took:.0f} s, then {own.resident()} MiB\n\n| clients | a second | p50 ms | p99 ms | processor ms each | not 200 |\n| ---: | ---: | ---: | ---: | ---: | ---: |")
+            for count in load.CLIENTS:
+                one = load.measured(own, "meaning", count)
+                print(f"| {count} | {one['a_second']} | {one['p50_ms']} | {one['p99_ms']} | {one['server_ms']} | {one['wrong']} |", flush=True)
+            print(f"\n{own.resident()} MiB then")
         finally:
             process.terminate()
             process.wait(timeout=30)

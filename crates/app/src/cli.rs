@@ -18,6 +18,7 @@ mod runs;
 mod serve;
 mod train;
 mod value;
+mod worker;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -49,6 +50,7 @@ pub(crate) use self::refusal::Refusal;
 pub(crate) use self::runs::{Runs, RunsVerb};
 pub(crate) use self::serve::{Keys, KeysVerb, MakeKey, Serve};
 pub(crate) use self::train::{Agree, Collect, Label, Train, TrainExport, TrainVerb};
+pub(crate) use self::worker::Worker;
 use crate::language;
 use crate::output::Output;
 
@@ -210,6 +212,8 @@ pub(crate) enum Command {
     Tags(Tags),
     /// Serve the base over HTTP: the page, REST, and the protocols of `OpenAI`, Ollama, Dify and MCP.
     Serve(Serve),
+    /// Run the jobs of all bases in the database of `--base` until a signal ends it, beside servers and other workers.
+    Worker(Worker),
     /// Serve the base to an assistant over standard input and output (Model Context Protocol).
     Mcp,
     /// Create, list and revoke the access keys of the server.

@@ -25,6 +25,7 @@ mod tables;
 mod tags;
 mod train;
 mod trust;
+mod worker;
 
 use std::sync::Arc;
 
@@ -72,6 +73,9 @@ pub(crate) async fn run(
         let file = settings_file(flags, arguments.clone(), environment.clone());
         return serve::serve(pikerag_engine::open(settings)?, output, arguments, file).await;
     }
+    if let Command::Worker(arguments) = &arguments.command {
+        return worker::worker(pikerag_engine::open(settings)?, output, arguments).await;
+    }
     if let Command::Mcp = &arguments.command {
         Box::pin(pikerag_server::speak_mcp(pikerag_engine::open(settings)?)).await?;
         return Ok(0);
@@ -102,6 +106,7 @@ async fn verb(session: &Session, output: Output, command: &Command) -> anyhow::R
         Command::Init(_)
         | Command::Trust(_)
         | Command::Serve(_)
+        | Command::Worker(_)
         | Command::Mcp
         | Command::Models(_)
         | Command::Installed(_)

@@ -21,6 +21,8 @@ pub(crate) enum Failure {
     NoKey,
     /// `server.bases` has no base of this name, and none was made over REST.
     NoSuchBase { name: String, usual: &'static str },
+    /// A worker needs a base in a database, and the base is a folder.
+    NoSharedJobs(PathBuf),
     /// No collector of traces can be used.
     NoCollector,
 }
@@ -55,6 +57,17 @@ impl InWords for Failure {
                     "`server.bases` 中没有知识库 `{name}`，也没有创建过此名称的知识库；`base` 的知识库名为 `{usual}`"
                 ),
             ),
+            Self::NoSharedJobs(base) => {
+                let base = base.display();
+                Words::new(
+                    format!(
+                        "the base {base} is a folder, which only one process writes: `pikerag serve` runs its jobs. Workers need a base in PostgreSQL: `--base postgres://user@host/database`"
+                    ),
+                    format!(
+                        "知识库 {base} 是一个文件夹，只能由一个进程写入：其任务由 `pikerag serve` 运行。工作进程需要 PostgreSQL 中的知识库：`--base postgres://用户@主机/数据库`"
+                    ),
+                )
+            }
             Self::NoCollector => {
                 Words::new("the collector of traces cannot be used", "跟踪收集器无法使用")
             }

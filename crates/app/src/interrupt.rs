@@ -28,10 +28,7 @@ impl Interrupted {
 
 /// Listens on a thread of the runtime, so that work which never waits is stopped as well.
 pub(crate) fn listen(engine: &Engine, output: Output) -> std::io::Result<Interrupted> {
-    let mut signals = Signals {
-        interrupt: signal(SignalKind::interrupt())?,
-        terminate: signal(SignalKind::terminate())?,
-    };
+    let mut signals = Signals::received()?;
     let (engine, interrupted) = (engine.clone(), Interrupted::default());
     let state = interrupted.clone();
     tokio::spawn(async move {
@@ -53,21 +50,18 @@ pub(crate) fn listen(engine: &Engine, output: Output) -> std::io::Result<Interru
     Ok(interrupted)
 }
 
-/// Waits for the first signal to end; the one after it ends the program at once.
-pub(crate) async fn signalled() {
-    let signals = || -> std::io::Result<Signals> {
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    };
-    // If signals cannot be received, they end the program by themselves.
-    let Ok(mut signals) = signals() else { return std::future::pending().await };
-    signals.next().await;
-    tokio::spawn(async move {
-        let code = signals.next().await;
-        std::process::exit(i32::from(code));
-    });
+/// Waits for the first signal to end, from the call on; the one after it ends the program at once.
+pub(crate) fn signalled() -> impl Future<Output = ()> {
+    let signals = Signals::received();
+    async {
+        // If signals cannot be received, they end the program by themselves.
+        let Ok(mut signals) = signals else { return std::future::pending().await };
+        signals.next().await;
+        tokio::spawn(async move {
+            let code = signals.next().await;
+            std::process::exit(i32::from(code));
+        });
+    }
 }
 
 struct Signals {
@@ -76,6 +70,14 @@ struct Signals {
 }
 
 impl Signals {
+    /// The signals that come from now on.
+    fn received() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
     /// The exit code of the next one: 128 plus its number, as in shells.
     async fn next(&mut self) -> u8 {
         tokio::select! {

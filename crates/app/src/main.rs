@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    let is_server = matches!(arguments.command, cli::Command::Serve(_));
+    let is_server = matches!(arguments.command, cli::Command::Serve(_) | cli::Command::Worker(_));
     let processors = std::thread::available_parallelism().map_or(2, usize::from);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(if is_server { processors.max(2) } else { 2 })

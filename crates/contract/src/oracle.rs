@@ -19,14 +19,15 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, CallRecord, Chunk, ChunkId, Community, CommunityId, DocumentGraph, Extraction,
-    FileRecord, Filter, FoundTag, JobFile, JobRecord, KeptSchema, KnowledgeBase, NameKey, NodeId,
-    ReadPassage, Record, Refusal, RunEvent, RunId, RunRecord, SampleKey, SchemaHash, Snapshots,
-    Source, SourceId, StoreError, Structure, Summary, SummaryId, TagClass, TagPair, Vector,
-    VectorSet, Verified, VerifiedId,
+    FileRecord, Filter, FoundTag, JobFile, JobPart, JobRecord, KeptSchema, KnowledgeBase, NameKey,
+    NodeId, ReadPassage, Record, Refusal, RunEvent, RunId, RunRecord, SampleKey, SchemaHash,
+    Snapshots, Source, SourceId, StoreError, Structure, Summary, SummaryId, TagClass, TagPair,
+    Vector, VectorSet, Verified, VerifiedId,
 };
 
 /// A base in memory; clones share it.
@@ -72,6 +73,10 @@ struct State {
     jobs: BTreeMap<u64, (JobRecord, BTreeMap<String, JobFile>)>,
     /// The last number of a job.
     last_job: u64,
+    /// The leases on jobs, by fence.
+    leases: BTreeMap<u64, HeldLease>,
+    /// The last fence.
+    last_fence: u64,
     /// The base that determines how rare words are; `None` unless a filter shows a part.
     whole: Option<Arc<State>>,
 }
@@ -81,6 +86,16 @@ struct State {
 struct Document {
     file: String,
     graph: DocumentGraph,
+}
+
+/// A lease on a part of a job.
+#[derive(Clone)]
+struct HeldLease {
+    /// `None` holds all jobs.
+    of: Option<(u64, JobPart)>,
+    /// The names of its files.
+    files: BTreeSet<String>,
+    until: Instant,
 }
 
 /// A record in the order of its chunk; its span is relative to the chunk's beginning.

@@ -4,6 +4,7 @@
 mod fixture;
 mod graph;
 mod jobs;
+mod leases;
 mod part;
 mod read;
 mod record;
@@ -13,6 +14,7 @@ mod write;
 
 pub use graph::*;
 pub use jobs::*;
+pub use leases::*;
 pub use part::*;
 pub use read::*;
 pub use record::*;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pikerag_knowledge::{Filter, StoreError};
+use pikerag_knowledge::{Filter, Lease, StoreError};
 use pikerag_postgres::Location;
 use pikerag_store::KeptBase;
 
@@ -28,6 +28,11 @@ impl Base {
     /// The same base, in which only the chunks of these files are pending.
     pub(crate) fn pending_of(&self, files: Vec<String>) -> Self {
         Self(self.0.pending_of(files))
+    }
+
+    /// The same base, for a worker that may write only while it has its lease.
+    pub(crate) fn leased(&self, lease: Lease) -> Self {
+        Self(self.0.leased(lease))
     }
 
     /// The same base, for a question that begins now.

@@ -11,11 +11,11 @@ use pikerag_knowledge::{
 };
 
 use crate::base::Base;
-use crate::sandbox::SandboxedReader;
+use crate::upload_reader::UploadReader;
 
 /// A reader of files that applies the corrections stored in the base.
 pub(crate) struct CorrectedReader {
-    pub(crate) inner: SandboxedReader,
+    pub(crate) inner: UploadReader,
     pub(crate) base: Base,
 }
 

@@ -4,13 +4,14 @@
 mod databases;
 mod holding;
 mod session;
+mod shared_limits;
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use pikerag_knowledge::{Embedder, Reranker};
+use pikerag_knowledge::{Embedder, Reranker, SharedLimits};
 use pikerag_methods::Catalogs;
 use pikerag_models::{Meter, Transport, Upstreams};
 use pikerag_postgres::Database;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
 pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
+use self::shared_limits::{share_cap, shared_limits, upstreams};
 use crate::base::{Base, address_of};
 use crate::error::{EngineError, Result};
 use crate::in_use::InUse;
@@ -52,8 +54,13 @@ pub(crate) const EXPORTS: usize = 4;
 /// # }
 /// ```
 pub fn open(settings: Settings) -> Result<Engine> {
+    let limits = shared_limits(&settings);
+    let meter = Meter::new(settings.prices.clone(), settings.cap);
+    share_cap(&meter, limits.as_ref(), settings.shared_cap.as_deref());
+    let upstreams = upstreams(limits.as_ref());
     let process = Process {
-        meter: Arc::new(Meter::new(settings.prices.clone(), settings.cap)),
+        meter: Arc::new(meter),
+        limits,
         transport: Transport::default(),
         catalogs: Arc::default(),
         known: Known::default(),
@@ -70,7 +77,7 @@ pub fn open(settings: Settings) -> Result<Engine> {
     Ok(Engine(Arc::new(Shared {
         settings,
         reader,
-        upstreams: Upstreams::default(),
+        upstreams,
         weights: Arc::default(),
         process: Arc::new(process),
     })))
@@ -128,6 +135,8 @@ type LocalReranker = Result<Arc<dyn Reranker>, String>;
 /// State that lasts as long as the process, also when settings are read again.
 pub(crate) struct Process {
     pub(crate) meter: Arc<Meter>,
+    /// The limits and caps that several processes keep together.
+    pub(crate) limits: Option<Arc<dyn SharedLimits>>,
     pub(crate) transport: Transport,
     pub(crate) catalogs: Arc<Catalogs>,
     pub(crate) known: Known,
@@ -148,7 +157,7 @@ pub(crate) struct Process {
 /// Holds one base. Its lock is held while the base is opened, so that it is opened once.
 type Slot = tokio::sync::Mutex<Option<Opened>>;
 
-/// An open base, with the device and inode of its file if it has one.
+/// An open base, with the device and inode of its file, or its number in its database.
 struct Opened {
     base: Base,
     file: Option<(u64, u64)>,
@@ -183,7 +192,11 @@ impl Engine {
             true => Arc::clone(&before.weights),
             false => Arc::default(),
         };
-        before.process.meter.set(settings.prices.clone(), settings.cap);
+        let process = &before.process;
+        process.meter.set(settings.prices.clone(), settings.cap);
+        // The first base in a database may be new.
+        let limits = process.limits.clone().or_else(|| shared_limits(&settings));
+        share_cap(&process.meter, limits.as_ref(), settings.shared_cap.as_deref());
         Ok(Self(Arc::new(Shared {
             upstreams: before.upstreams.renewed(),
             reader,

@@ -57,6 +57,12 @@ pub(crate) fn find(paths: &[PathBuf], names: &Names, choice: &FileChoice) -> Fou
     let mut found = Found { files: Vec::new(), left_out: Vec::new(), omitted: Vec::new() };
     for path in paths {
         let at = names.absolute(path);
+        if names.is_stored(&at)
+            && let Ok(name) = names.name(&at)
+        {
+            found.files.push(name);
+            continue;
+        }
         if at.is_dir() {
             let count =
                 |found: &Found| found.files.len() + found.left_out.len() + found.omitted.len();

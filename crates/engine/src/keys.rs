@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pikerag_knowledge::{KeyStore, Millis, StoreError};
+use pikerag_knowledge::{ChargeEnd, KeyStore, Millis, StoreError};
 use pikerag_models::Secret;
 use pikerag_postgres::KeysInPostgres;
 use pikerag_store::KeysDatabase;
@@ -61,6 +61,9 @@ struct Shared {
     path: PathBuf,
     /// The time at which the last use of each key was recorded.
     noted: Mutex<HashMap<String, Millis>>,
+    /// Reservations of calls that are over, which the store could not end. They are ended before
+    /// the next call of any key.
+    unsettled: Mutex<Vec<(i64, ChargeEnd)>>,
 }
 
 impl Keys {
@@ -84,7 +87,7 @@ impl Keys {
 
     /// The keys in any store; errors name the path.
     pub fn over(store: Box<dyn KeyStore>, path: PathBuf) -> Self {
-        Self(Arc::new(Shared { store, path, noted: Mutex::default() }))
+        Self(Arc::new(Shared { store, path, noted: Mutex::default(), unsettled: Mutex::default() }))
     }
 
     /// The path of the store.

@@ -52,7 +52,9 @@ mod random;
 mod raw_names;
 pub mod sandbox;
 pub mod settings;
+mod shared_responses;
 mod state_file;
+mod upload_reader;
 pub mod uploads;
 mod verbs;
 mod words;
@@ -86,7 +88,10 @@ pub mod parts {
     pub use pikerag_parse::{
         Evidence, Format, FormatWords, PagePicture, ParseError, Parsed, RefusedWords, Tool,
     };
-    pub use pikerag_postgres::ServerProblem;
+    pub use pikerag_postgres::{
+        BegunResponse, RESPONSE_LEASE, RequestName, ResponsesInPostgres, ServerProblem,
+        StoredResponse,
+    };
     pub use pikerag_retrieve::{RetrieveError, Search, SimilarityBy};
     pub use pikerag_sources::DatabaseUrl;
     pub use pikerag_store::{
@@ -125,5 +130,6 @@ pub use crate::local_error::LocalModelError;
 pub use crate::made_bases::{LockedBases, MadeBases, begin_base};
 pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;
+pub use crate::shared_responses::shared_responses;
 pub use crate::verbs::*;
 pub use crate::words::{chinese_chain, chinese_check, chinese_reason, remedy};

@@ -12,30 +12,37 @@
 //!
 //! Several servers may share the folder. A change needs [`MadeBases::lock`], which one server at a
 //! time has. A removal also needs that no server uses the base ([`Engine::hold`](crate::Engine::hold)).
+//!
+//! If the base of the settings is in a database, the bases are there, too (`database.rs`).
 
+mod begin;
+mod database;
 mod lock;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use pikerag_knowledge::error_chain;
+use pikerag_postgres::Location;
 use tracing::warn;
 
+pub use self::begin::begin_base;
+use self::database::DatabaseBases;
 use self::lock::FolderLock;
-use crate::base::folder_of;
-use crate::engine::Session;
-use crate::error::Result;
+use crate::base::{folder_of, shown_base};
 use crate::in_use::{IN_USE, Unused};
 use crate::random::random_hex;
 use crate::settings::{Settings, is_base_name};
-use crate::uploads::Uploads;
+use crate::uploads::UploadPlaces;
 
 /// The file with the name of a base.
 const NAME: &str = "name";
 /// The folder of a base below its own folder.
 const BASE: &str = "base";
-/// The folder of its uploads, as [`Uploads::beside`] names it.
+/// The folder of its uploads, as [`UploadPlaces::beside`] names it.
 const UPLOADS: &str = "base.uploads";
 /// The end of the name of a folder that is not complete yet. Names of bases have no dot.
 const NEW: &str = "new";
@@ -52,34 +59,59 @@ const NEW_NAME: &str = "name.new";
 const DIGITS: usize = 8;
 
 /// The bases that were made over REST or the page. A clone is the same folder.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MadeBases {
+    /// The folder; for bases in a database, the address with the base beside which they are.
     folder: PathBuf,
+    /// `None` for bases in a folder.
+    database: Option<DatabaseBases>,
 }
 
 /// The bases while no other server can make, rename or remove one. Dropping it unlocks the folder.
 #[derive(Debug)]
 pub struct LockedBases {
     bases: MadeBases,
-    lock: FolderLock,
+    /// `None` for bases in a database, where each change is one transaction.
+    lock: Option<FolderLock>,
+}
+
+impl fmt::Debug for MadeBases {
+    /// An address holds a password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MadeBases")
+            .field("folder", &shown_base(&self.folder))
+            .finish_non_exhaustive()
+    }
 }
 
 impl MadeBases {
     /// The folder that the settings name; by default `law.bases` beside the base `law`, or
-    /// `pikerag.bases` beside `.pikerag`. If the usual base is in a database, the folder is in the
-    /// working folder.
+    /// `pikerag.bases` beside `.pikerag`. If the usual base is in a database, and the settings name no
+    /// folder, they are in the database.
     pub fn of(settings: &Settings) -> Self {
         let beside = || {
+            if Location::is_address(&settings.base) {
+                return settings.base.clone();
+            }
             let base = folder_of(&settings.base);
             let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
             base.with_file_name(format!("{}.bases", name.trim_start_matches('.')))
         };
-        Self { folder: settings.server.bases_folder.clone().unwrap_or_else(beside) }
+        let folder = settings.server.bases_folder.clone().unwrap_or_else(beside);
+        let database = Location::is_address(&folder).then(|| DatabaseBases::at(&folder));
+        Self { folder, database }
     }
 
     /// The folders of the bases by name. Incomplete and removed bases are absent. If two have the
     /// same name, the first folder by name counts.
     pub fn all(&self) -> BTreeMap<String, PathBuf> {
+        if let Some(database) = &self.database {
+            return database.read().unwrap_or_else(|error| {
+                warn!(error = error_chain(&error), "the made bases cannot be listed");
+                BTreeMap::new()
+            });
+        }
         by_name(self.folders(is_own)).0
     }
 
@@ -88,6 +120,9 @@ impl MadeBases {
     /// # Errors
     /// The folder, or the name of a base, cannot be read.
     pub fn read(&self) -> io::Result<BTreeMap<String, PathBuf>> {
+        if let Some(database) = &self.database {
+            return database.read();
+        }
         match by_name(self.list(is_own)?) {
             (all, None) => Ok(all),
             (_, Some(error)) => Err(error),
@@ -98,6 +133,9 @@ impl MadeBases {
     /// read the digits first and [`MadeBases::all`] after them. It costs the reading of one small
     /// file.
     pub fn version(&self) -> String {
+        if let Some(database) = &self.database {
+            return database.version();
+        }
         lock::version(&self.folder)
     }
 
@@ -107,12 +145,19 @@ impl MadeBases {
     /// # Errors
     /// Another server holds the lock for longer, or the folder cannot be written.
     pub fn lock(&self) -> io::Result<LockedBases> {
-        Ok(LockedBases { bases: self.clone(), lock: FolderLock::of(&self.folder)? })
+        let lock = match &self.database {
+            Some(_) => None,
+            None => Some(FolderLock::of(&self.folder)?),
+        };
+        Ok(LockedBases { bases: self.clone(), lock })
     }
 
     /// Removes what earlier processes left: bases that were not complete or not begun, and files of
     /// deleted bases. A server calls it when it starts. A base that another server is making stays.
     pub fn finish_removals(&self) {
+        if let Some(database) = &self.database {
+            return database.finish_removals();
+        }
         if self.left_behind().is_empty() {
             return;
         }
@@ -187,19 +232,23 @@ impl LockedBases {
     /// other servers that start.
     ///
     /// # Errors
-    /// A folder or a file cannot be written.
+    /// A folder or a file cannot be written. [`ErrorKind::AlreadyExists`] if another server over the
+    /// same database has made a base of this name.
     pub fn make(&self, name: &str) -> io::Result<PathBuf> {
+        if let Some(database) = &self.bases.database {
+            return database.make(name);
+        }
         let folder = &self.bases.folder;
         let own = folder.join(format!("{name}-{}", random()?));
         let new = own.with_extension(NEW);
         let base = new.join(BASE);
         fs::create_dir_all(&base)?;
-        fs::create_dir_all(Uploads::beside(&base).folder())?;
+        fs::create_dir_all(UploadPlaces::beside(&base).folder())?;
         fs::write(new.join(IGNORE.0), IGNORE.1)?;
         write(&new, name)?;
         fs::rename(&new, &own)?;
         sync(folder)?;
-        self.lock.note_change();
+        self.note_change();
         Ok(own.join(BASE))
     }
 
@@ -208,8 +257,11 @@ impl LockedBases {
     /// # Errors
     /// The name cannot be written; the base then keeps its name.
     pub fn rename(&self, base: &Path, name: &str) -> io::Result<()> {
+        if let Some(database) = &self.bases.database {
+            return database.rename(base, name);
+        }
         write(&self.bases.own(base)?, name)?;
-        self.lock.note_change();
+        self.note_change();
         Ok(())
     }
 
@@ -222,18 +274,29 @@ impl LockedBases {
     /// [`ErrorKind::WouldBlock`] if a server uses the base for longer, or the first step failed; the
     /// base is unchanged.
     pub fn remove(&self, base: &Path) -> io::Result<()> {
+        if let Some(database) = &self.bases.database {
+            return database.remove(base);
+        }
         let own = self.bases.own(base)?;
         let _unused = Unused::of(&own)?;
         let removed = own.with_extension(REMOVED);
         fs::rename(&own, &removed)?;
         // The base is gone already: an error here does not bring it back.
         let synced = sync(&self.bases.folder);
-        self.lock.note_change();
+        self.note_change();
         if let Err(error) = remove_ours(&removed).and(synced) {
             let folder = removed.display();
             warn!(%folder, %error, "files of a deleted base remain");
         }
         Ok(())
+    }
+}
+
+impl LockedBases {
+    fn note_change(&self) {
+        if let Some(lock) = &self.lock {
+            lock.note_change();
+        }
     }
 }
 
@@ -301,31 +364,6 @@ fn remove_ours(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Makes an empty base in the folder of a session that [`LockedBases::make`] returned. It names its
-/// files as they are uploaded, so that no name contains the folder.
-///
-/// # Errors
-/// The base cannot be written.
-///
-/// # Examples
-/// ```no_run
-/// # async fn f(engine: &pikerag_engine::Engine) -> Result<(), Box<dyn std::error::Error>> {
-/// use pikerag_engine::MadeBases;
-///
-/// let locked = MadeBases::of(engine.settings()).lock()?;
-/// let folder = locked.make("law")?;
-/// pikerag_engine::begin_base(&engine.session_over(folder)).await?;
-/// # Ok(())
-/// # }
-/// ```
-pub async fn begin_base(session: &Session) -> Result<()> {
-    let base = session.base_or_create().await?;
-    let uploads = Uploads::beside(session.folder());
-    let name = uploads.folder().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    base.keep_root(&format!("../{name}")).await?;
-    Ok(())
-}
-
 /// Writes the name of a base, completely or not at all.
 fn write(own: &Path, name: &str) -> io::Result<()> {
     let (place, beside) = (own.join(NAME), own.join(NEW_NAME));
@@ -355,7 +393,7 @@ mod tests {
 
     fn made() -> (tempfile::TempDir, MadeBases) {
         let place = tempfile::tempdir().unwrap();
-        let bases = MadeBases { folder: place.path().join("pikerag.bases") };
+        let bases = MadeBases { folder: place.path().join("pikerag.bases"), database: None };
         (place, bases)
     }
 
@@ -450,7 +488,7 @@ mod tests {
         // A crash before the base was begun, and an upload into a base without a database.
         make(&bases, "oil");
         let gas = make(&bases, "gas");
-        fs::write(Uploads::beside(&gas).folder().join("a.md"), "x").unwrap();
+        fs::write(UploadPlaces::beside(&gas).folder().join("a.md"), "x").unwrap();
         bases.finish_removals();
         assert_eq!(names(&bases), ["gas", "law"]);
         let left = entries(&bases);

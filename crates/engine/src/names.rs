@@ -5,15 +5,17 @@
 mod called;
 mod root;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use pikerag_knowledge::uri::is_relation;
 use pikerag_knowledge::{FileRecord, Which};
 use pikerag_postgres::Location;
+use pikerag_store::StoredUploads;
 
 use self::root::Root;
 use crate::base::{Base, folder_of};
@@ -22,6 +24,7 @@ use crate::error::{EngineError, Result};
 use crate::presence::{Disk, UnclearReason};
 use crate::raw_names::{RawFolders, path_of, written};
 use crate::settings::this_folder;
+use crate::uploads::UploadPlaces;
 
 /// The names and places of the files of one base.
 pub(crate) struct Names {
@@ -39,6 +42,15 @@ pub(crate) struct Names {
     duplicates: Vec<(String, String)>,
     /// Mount points above files when they were read.
     mounts: Vec<PathBuf>,
+    uploads: UploadPlaces,
+    stored: Option<Stored>,
+}
+
+/// Uploads that the base itself stores.
+struct Stored {
+    uploads: Arc<dyn StoredUploads>,
+    /// The places of the complete ones. Nothing lies there.
+    places: Arc<HashSet<PathBuf>>,
 }
 
 impl Session {
@@ -52,7 +64,19 @@ impl Session {
             None => Root::found(&here, &folder, &records),
         };
         let mounts = base.mounts().await?.into_iter().map(PathBuf::from).collect();
-        Ok(Names { mounts, ..Names::new(here, root, records) })
+        let uploads = match base.stored_uploads() {
+            Some(_) => UploadPlaces::below(&root.folder, self.folder()),
+            None => UploadPlaces::beside(self.folder()),
+        };
+        let stored = stored_in(base, &uploads).await?;
+        Ok(Names { mounts, uploads, stored, ..Names::new(here, root, records) })
+    }
+
+    /// The folder that the names of a base are relative to, if the base keeps one.
+    pub(crate) async fn kept_root(&self, base: &Base) -> Result<Option<PathBuf>> {
+        let here = this_folder().map_err(EngineError::NoFolder)?;
+        let folder = here.join(folder_of(base.folder()));
+        Ok(base.root().await?.map(|kept| Root::kept(&kept, &folder).folder))
     }
 
     /// The names of the files of a base, which stores the root from now on if the root is certain.
@@ -73,8 +97,12 @@ impl Session {
             true => names,
             false => {
                 let root = Root::kept(&kept, &folder);
-                let mounts = names.mounts;
-                Names { mounts, ..Names::new(names.here, root, names.records) }
+                let (mounts, mut uploads, mut stored) = (names.mounts, names.uploads, names.stored);
+                if stored.is_some() {
+                    uploads = UploadPlaces::below(&root.folder, self.folder());
+                    stored = stored_in(base, &uploads).await?;
+                }
+                Names { mounts, uploads, stored, ..Names::new(names.here, root, names.records) }
             }
         })
     }
@@ -85,6 +113,16 @@ impl Session {
         let root = Root::of_new(&here, &folder_of(self.folder()));
         Ok(Names::new(here, root, Vec::new()))
     }
+}
+
+/// The uploads that a base stores.
+async fn stored_in(base: &Base, at: &UploadPlaces) -> Result<Option<Stored>> {
+    let Some(uploads) = base.stored_uploads() else { return Ok(None) };
+    let mut places = HashSet::new();
+    for upload in uploads.uploads().await? {
+        places.extend(at.place(&upload.name).ok());
+    }
+    Ok(Some(Stored { uploads, places: Arc::new(places) }))
 }
 
 impl Names {
@@ -126,7 +164,8 @@ impl Names {
                 }
             }
         }
-        Self { here, root, records, places, kept, duplicates, mounts: Vec::new() }
+        let (mounts, uploads) = (Vec::new(), UploadPlaces::beside(Path::new("")));
+        Self { here, root, records, places, kept, duplicates, mounts, uploads, stored: None }
     }
 
     /// The folder that names are relative to.
@@ -152,7 +191,25 @@ impl Names {
 
     /// A fresh look at the disk, with the mount points of the base.
     pub(crate) fn disk(&self) -> Disk {
-        Disk::with_mounts(&self.mounts)
+        let stored = self.stored.as_ref();
+        let stored =
+            stored.map(|held| (self.uploads.folder().to_owned(), Arc::clone(&held.places)));
+        Disk::with_mounts(&self.mounts).and_stored(stored)
+    }
+
+    /// The places of uploads.
+    pub(crate) fn uploads(&self) -> &UploadPlaces {
+        &self.uploads
+    }
+
+    /// The uploads that the base itself stores; `None` if they are in a folder.
+    pub(crate) fn stored_uploads(&self) -> Option<&Arc<dyn StoredUploads>> {
+        self.stored.as_ref().map(|stored| &stored.uploads)
+    }
+
+    /// Whether the base itself stores the upload with a place.
+    pub(crate) fn is_stored(&self, at: &Path) -> bool {
+        self.stored.as_ref().is_some_and(|stored| stored.places.contains(at))
     }
 
     /// The place of a file of the base; for a table of a database, its name.

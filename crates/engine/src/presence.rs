@@ -1,11 +1,12 @@
 //! Decides whether a file is gone or only not visible. A folder that cannot be listed, or that may
 //! be an unmounted disk, proves nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
@@ -69,6 +70,8 @@ pub(crate) struct Disk {
     folders: HashMap<PathBuf, Option<UnclearReason>>,
     /// Mount points of disks that are not mounted now.
     unmounted: Vec<PathBuf>,
+    /// The folder of uploads that a database stores, and their places.
+    stored: Option<(PathBuf, Arc<HashSet<PathBuf>>)>,
 }
 
 impl Disk {
@@ -78,9 +81,23 @@ impl Disk {
         Self { unmounted, ..Self::default() }
     }
 
+    /// The same, with uploads that a database stores: their folder, and their places in it.
+    pub(crate) fn and_stored(self, stored: Option<(PathBuf, Arc<HashSet<PathBuf>>)>) -> Self {
+        Self { stored, ..self }
+    }
+
     /// The state of a file. It counts as gone if a folder has taken its place.
     pub(crate) fn presence_of(&mut self, file: &Path) -> Presence {
+        let is_upload = self.stored.as_ref().filter(|(folder, _)| file.starts_with(folder));
+        if is_upload.is_some_and(|(_, places)| places.contains(file)) {
+            return Presence::There;
+        }
+        let is_upload = is_upload.is_some();
         let presence = self.without_mounts(file);
+        if is_upload && presence != Presence::There {
+            // The database alone decides; the folder need not exist.
+            return Presence::Gone;
+        }
         let of_disk = self.unmounted.iter().find(|folder| file.starts_with(folder));
         match of_disk {
             Some(folder) if presence != Presence::There => {

@@ -6,6 +6,8 @@
 
 mod alive;
 mod child;
+mod clock;
+mod handed;
 mod limited;
 mod limits;
 mod model_server;
@@ -15,8 +17,9 @@ mod programs;
 mod python;
 
 pub(crate) use alive::is_alive;
+pub(crate) use child::SandboxedReader;
 pub use child::{ChildTask, ParseChild, ParserLimits, parse_child};
-pub(crate) use child::{SandboxedReader, TakesFiles};
+pub(crate) use handed::TakesFiles;
 pub use limited::{ExecError, RunLimited, exec_limited};
 pub(crate) use limits::LIMITS_MEMORY;
 pub(crate) use model_server::{ModelProcess, ServedModel, ServerProgram};

@@ -57,7 +57,7 @@ pub use self::rerank::{RerankSettings, Reranks};
 use self::resolve::resolve;
 pub use self::resolve::{Flags, settings_path};
 pub use self::server::{DEFAULT_BASE, ServerSettings, is_base_name};
-pub(crate) use self::server::{MOST_RUNS, WAITING_PER_RUN};
+pub(crate) use self::server::{MOST_RUNS, USUAL_KEYS, WAITING_PER_RUN};
 pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};
 use crate::notice::Notice;
 use crate::sandbox::{ParserLimits, ProgramLimits, ProgramSettings};
@@ -106,6 +106,9 @@ pub struct Settings {
     pub prices: Prices,
     /// The most that may be spent.
     pub cap: Cap,
+    /// The account that all processes with this name share, so that the cap holds for all of them
+    /// together; `None` for a cap of this process alone.
+    pub shared_cap: Option<String>,
     /// The limits of parsing one file.
     pub parser_limits: ParserLimits,
     /// The limits of other programs for one file.

@@ -1,26 +1,29 @@
-//! Stores uploaded files in a folder beside the base, under names that cannot lead elsewhere. A
-//! complete file replaces its older version, and an interrupted upload can continue.
+//! Stores uploaded files under names that cannot lead elsewhere: in a folder beside the base, or in the
+//! database of the base, for all servers that use it.
 
-mod part;
+mod database;
+mod folder;
+mod id;
+mod places;
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::path::{Component, Path, PathBuf};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::fs::File;
+use async_trait::async_trait;
+use pikerag_knowledge::StoreError;
+use pikerag_store::StoredUploads;
 
-pub use self::part::{Part, PartLine, UploadId};
-use crate::base::folder_of;
+use self::database::DatabaseUploads;
+pub(crate) use self::database::{hash_of_upload, read_upload};
+pub(crate) use self::folder::FolderUploads;
+pub use self::id::{PartLine, UploadId};
+pub(crate) use self::places::UploadPlaces;
 
 /// The end of the name of the folder of uploads.
 pub(crate) const FOLDER_ENDING: &str = ".uploads";
-/// The folder of incomplete files; it is hidden, so that indexing skips it.
-const PARTS: &str = ".parts";
-/// The extension of the file that holds the name of an incomplete file.
-const NAME: &str = "name";
-/// The most bytes of one part of a name, and the most parts.
-const LONGEST: usize = 200;
-const DEEPEST: usize = 16;
 
 /// The reason why an upload was refused.
 #[derive(Debug, thiserror::Error)]
@@ -64,76 +67,135 @@ pub enum UploadError {
     /// The uploads cannot be listed.
     #[error("the uploads cannot be listed")]
     NotListed(#[source] io::Error),
+    /// The database of the base cannot be read or written.
+    #[error("the database cannot be used for the upload")]
+    Store(#[from] StoreError),
 }
 
-/// The uploaded files of one base.
-#[derive(Clone, Debug)]
-pub struct Uploads {
-    folder: PathBuf,
-    /// The folder with links resolved, as the base knows its files.
-    real: PathBuf,
+/// Keeps the uploads of one base. Names are checked by [`Uploads`] first.
+///
+/// # Errors
+/// See [`UploadError`].
+#[async_trait]
+pub(crate) trait UploadStore: Send + Sync {
+    /// Whether a complete file of the name exists.
+    async fn has(&self, name: &str) -> Result<bool, UploadError>;
+
+    /// The bytes of an incomplete upload that have arrived; 0 if there is none.
+    async fn held(&self, name: &str, id: &UploadId) -> Result<u64, UploadError>;
+
+    /// Begins to receive a file of at most `most` bytes, or continues at `from`.
+    async fn begin(
+        &self,
+        name: &str,
+        id: &UploadId,
+        from: u64,
+        most: u64,
+    ) -> Result<Box<dyn PartStore>, UploadError>;
+
+    /// The complete uploads, by name: name, place and bytes of each.
+    async fn all(&self) -> Result<Vec<(String, PathBuf, u64)>, UploadError>;
+
+    /// Removes the file at a place. Returns whether there was one.
+    async fn remove(&self, at: &Path) -> Result<bool, UploadError>;
+
+    /// The same, with the pieces of its interrupted uploads.
+    async fn forget(&self, at: &Path) -> Result<bool, UploadError>;
+
+    /// The incomplete uploads, in no order.
+    async fn parts(&self) -> Result<Vec<PartLine>, UploadError>;
+
+    /// Deletes incomplete uploads that nobody is sending and that did not grow for this time. Returns
+    /// their number.
+    async fn drop_parts(&self, older: Duration) -> Result<usize, UploadError>;
 }
+
+/// A file that is being received. Dropping it keeps the bytes that have arrived, as far as possible.
+///
+/// # Errors
+/// See [`UploadError`].
+#[async_trait]
+pub(crate) trait PartStore: Send + Sync + fmt::Debug {
+    /// The number of bytes that have arrived.
+    fn held(&self) -> u64;
+
+    /// Appends the next bytes.
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError>;
+
+    /// Stores the bytes that are still in memory; more may come.
+    async fn store_arrived(&mut self) -> Result<(), UploadError>;
+
+    /// Keeps the bytes that have arrived. Returns their number.
+    async fn keep(self: Box<Self>) -> Result<u64, UploadError>;
+
+    /// Checks that [`PartStore::finish`] can give the file its name.
+    async fn check_place(&self) -> Result<(), UploadError>;
+
+    /// Puts the complete file in its place, in one step. Returns the place.
+    async fn finish(self: Box<Self>, whole: Option<u64>) -> Result<PathBuf, UploadError>;
+
+    /// Completes the file, but leaves it apart.
+    async fn complete(&mut self, whole: Option<u64>) -> Result<(), UploadError>;
+
+    /// The bytes of a file that was completed.
+    async fn read(&self) -> Result<Vec<u8>, UploadError>;
+
+    /// Deletes the bytes that have arrived.
+    async fn discard(self: Box<Self>);
+}
+
+/// The uploaded files of one base. A clone is the same.
+#[derive(Clone)]
+pub struct Uploads {
+    places: UploadPlaces,
+    store: Arc<dyn UploadStore>,
+}
+
+/// A file that is being received.
+#[derive(Debug)]
+pub struct Part(Box<dyn PartStore>);
 
 impl Uploads {
-    /// The uploads of a base: `law.uploads` beside `law`, `pikerag.uploads` beside `.pikerag`. Those of
-    /// a base in a database are in the working folder.
-    pub fn beside(base: &Path) -> Self {
-        let base = folder_of(base);
-        let name = base.file_name().and_then(|name| name.to_str()).unwrap_or("base");
-        let name = format!("{}{FOLDER_ENDING}", name.trim_start_matches('.'));
-        let folder = base.with_file_name(name);
-        let real = fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
-        Self { folder, real }
+    pub(crate) fn in_folder(folder: FolderUploads) -> Self {
+        Self { places: UploadPlaces::clone(&folder), store: Arc::new(folder) }
     }
 
-    /// The folder of the uploads; it may not exist yet.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// The uploads that a database stores, with places below the root of the base; none without a base.
+    pub(crate) fn below(root: &Path, base: &Path, store: Option<Arc<dyn StoredUploads>>) -> Self {
+        let places = UploadPlaces::below(root, base);
+        let store = Arc::new(DatabaseUploads { places: places.clone(), store });
+        Self { places, store }
     }
 
-    /// The place of a file of that name.
+    /// The place of a file of that name. It is a path on disk only if uploads are in a folder.
     ///
     /// # Errors
     /// [`UploadError::BadName`].
     pub fn place(&self, name: &str) -> Result<PathBuf, UploadError> {
-        let bad = |reason| UploadError::BadName { name: name.to_owned(), reason };
-        let mut place = self.folder.clone();
-        let parts: Vec<&str> = name.split('/').collect();
-        if DEEPEST < parts.len() {
-            return Err(bad("too many folders"));
-        }
-        for part in parts {
-            let is_one = Path::new(part).components().collect::<Vec<_>>();
-            match is_one.as_slice() {
-                [Component::Normal(own)] if own.as_encoded_bytes() == part.as_bytes() => {}
-                _ => return Err(bad("each part must be the name of a file or a folder")),
-            }
-            if part.starts_with('.') {
-                return Err(bad("hidden files are not read"));
-            }
-            if LONGEST < part.len() {
-                return Err(bad("a part of it is too long"));
-            }
-            if part.chars().any(|c| c.is_control() || c == '\\' || c == '#') {
-                return Err(bad("it contains a control character, `\\` or `#`"));
-            }
-            place.push(part);
-        }
-        Ok(place)
+        self.places.place(name)
+    }
+
+    /// The name of an uploaded file, by its place; `None` for other files.
+    pub fn name_of(&self, at: &Path) -> Option<String> {
+        self.places.name_of(at)
+    }
+
+    /// Whether a complete file of the name exists.
+    ///
+    /// # Errors
+    /// [`UploadError::BadName`], or the uploads cannot be read.
+    pub async fn has(&self, name: &str) -> Result<bool, UploadError> {
+        self.place(name)?;
+        self.store.has(name).await
     }
 
     /// The bytes of an incomplete upload that have arrived.
     ///
     /// # Errors
-    /// [`UploadError::BadName`], or the file cannot be examined.
-    pub fn held(&self, name: &str, id: &UploadId) -> Result<u64, UploadError> {
+    /// [`UploadError::BadName`], or the uploads cannot be read.
+    pub async fn held(&self, name: &str, id: &UploadId) -> Result<u64, UploadError> {
         self.place(name)?;
-        let path = self.part(name, id);
-        match fs::metadata(&path) {
-            Ok(part) => Ok(part.len()),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-            Err(source) => Err(UploadError::Io { path, source }),
-        }
+        self.store.held(name, id).await
     }
 
     /// Begins to receive a file, or continues at `from`. If `from` is 0, earlier bytes of this
@@ -141,102 +203,32 @@ impl Uploads {
     ///
     /// # Errors
     /// See [`UploadError`].
-    pub fn begin(
+    pub async fn begin(
         &self,
         name: &str,
         id: &UploadId,
         from: u64,
         most: u64,
     ) -> Result<Part, UploadError> {
-        let place = self.place(name)?;
-        let path = self.part(name, id);
-        let io = |source| self.io(&path, source);
-        fs::create_dir_all(self.folder.join(PARTS)).map_err(io)?;
-        fs::write(path.with_extension(NAME), name).map_err(io)?;
-        let mut options = OpenOptions::new();
-        let file = options.append(true).create(true).open(&path).map_err(io)?;
-        // The lock is held until the file is dropped.
-        file.try_lock().map_err(|_| UploadError::UnderWay)?;
-        let mut held = file.metadata().map_err(io)?.len();
-        if from == 0 && 0 < held {
-            file.set_len(0).map_err(io)?;
-            held = 0;
-        }
-        if from != held {
-            if held == 0 {
-                part::remove(&path);
-            }
-            return Err(UploadError::OutOfOrder { held });
-        }
-        Ok(Part::new(File::from_std(file), path, place, held, most, self.clone()))
-    }
-
-    /// The name of an uploaded file, by its place; `None` for other files.
-    pub fn name_of(&self, at: &Path) -> Option<String> {
-        let parts: Option<Vec<&str>> = self.below(at)?.iter().map(|part| part.to_str()).collect();
-        let name = parts?.join("/");
-        self.place(&name).ok().map(|_| name)
-    }
-
-    /// The path of a file relative to the folder, whatever put it there; `None` for a file
-    /// elsewhere.
-    fn below<'a>(&self, at: &'a Path) -> Option<&'a Path> {
-        let path = at.strip_prefix(&self.real).or_else(|_| at.strip_prefix(&self.folder)).ok()?;
-        let is_plain = |part| matches!(part, Component::Normal(_));
-        (path.components().next().is_some() && path.components().all(is_plain)).then_some(path)
+        self.place(name)?;
+        self.store.begin(name, id, from, most).await.map(Part)
     }
 
     /// The complete uploads, sorted by name: name, place and bytes of each. Files that are deleted
     /// meanwhile are omitted.
     ///
     /// # Errors
-    /// [`UploadError::NotListed`].
-    pub fn all(&self) -> Result<Vec<(String, PathBuf, u64)>, UploadError> {
-        let is_gone = |error: &io::Error| error.kind() == ErrorKind::NotFound;
-        let mut all = Vec::new();
-        let entries = walkdir::WalkDir::new(&self.real).sort_by_file_name().into_iter();
-        let is_part = |entry: &walkdir::DirEntry| entry.file_name() == PARTS;
-        for entry in entries.filter_entry(|entry| !is_part(entry)) {
-            let entry = match entry.map_err(io::Error::from) {
-                Ok(entry) => entry,
-                Err(error) if is_gone(&error) => continue,
-                Err(error) => return Err(UploadError::NotListed(error)),
-            };
-            let Some(name) = self.name_of(entry.path()).filter(|_| entry.file_type().is_file())
-            else {
-                continue;
-            };
-            match entry.metadata().map_err(io::Error::from) {
-                Ok(metadata) => all.push((name, entry.path().to_owned(), metadata.len())),
-                Err(error) if is_gone(&error) => {}
-                Err(error) => return Err(UploadError::NotListed(error)),
-            }
-        }
-        Ok(all)
+    /// The uploads cannot be listed.
+    pub async fn all(&self) -> Result<Vec<(String, PathBuf, u64)>, UploadError> {
+        self.store.all().await
     }
 
-    /// Removes the uploaded file at `at`, if there is one, and the folders that are then empty.
-    /// Returns whether it removed a file.
+    /// Removes the uploaded file at `at`, if there is one. Returns whether it removed a file.
     ///
     /// # Errors
     /// The file cannot be removed.
-    pub fn remove(&self, at: &Path) -> Result<bool, UploadError> {
-        let Some(path) = self.below(at) else { return Ok(false) };
-        match fs::remove_file(at) {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            Err(source) => return Err(UploadError::Io { path: at.to_owned(), source }),
-        }
-        // An empty folder would occupy its name for good. A folder with files stays.
-        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-            if fs::remove_dir(self.real.join(above)).is_err() {
-                break;
-            }
-        }
-        // Without this, the file could be back after a power failure.
-        let above = at.ancestors().skip(1).find(|above| above.is_dir());
-        above.map_or(Ok(()), sync).map_err(|source| self.io(at, source))?;
-        Ok(true)
+    pub async fn remove(&self, at: &Path) -> Result<bool, UploadError> {
+        self.store.remove(at).await
     }
 
     /// Removes a file as [`Uploads::remove`] does, and the pieces of its interrupted uploads, so
@@ -244,252 +236,93 @@ impl Uploads {
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub fn forget(&self, at: &Path) -> Result<bool, UploadError> {
-        let was_sent = self.remove(at)?;
-        if let Some(name) = self.name_of(at) {
-            self.drop_parts_of(&name).map_err(UploadError::NotListed)?;
-        }
-        Ok(was_sent)
+    pub async fn forget(&self, at: &Path) -> Result<bool, UploadError> {
+        self.store.forget(at).await
     }
 
-    fn part(&self, name: &str, id: &UploadId) -> PathBuf {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(name.as_bytes()).update(b"\0").update(id.as_str().as_bytes());
-        self.folder.join(PARTS).join(hasher.finalize().to_hex().as_str())
+    /// The incomplete files, in no order.
+    ///
+    /// # Errors
+    /// The uploads cannot be listed.
+    pub async fn parts(&self) -> Result<Vec<PartLine>, UploadError> {
+        self.store.parts().await
     }
 
-    /// The error for a failed write. On a full disk, it first removes the pieces that nobody is
-    /// sending.
-    fn io(&self, path: &Path, source: io::Error) -> UploadError {
-        if source.kind() != ErrorKind::StorageFull {
-            return UploadError::Io { path: path.to_owned(), source };
-        }
-        if let Err(error) = self.drop_parts(|_| true) {
-            tracing::warn!(%error, "incomplete uploads are not removed");
-        }
-        UploadError::DiskFull
+    /// Deletes incomplete files that nobody is sending and that did not grow for this time. Returns
+    /// their number.
+    ///
+    /// # Errors
+    /// The uploads cannot be listed.
+    pub async fn drop_parts(&self, older: Duration) -> Result<usize, UploadError> {
+        self.store.drop_parts(older).await
     }
 }
 
-/// Makes added and removed names of a folder survive a power failure.
-fn sync(folder: &Path) -> io::Result<()> {
-    // The folder of a name without a path.
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    fs::File::open(folder)?.sync_all()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn id(id: &str) -> UploadId {
-        id.parse().unwrap()
+impl Part {
+    /// The number of bytes that have arrived.
+    pub fn held(&self) -> u64 {
+        self.0.held()
     }
 
-    fn uploads() -> (tempfile::TempDir, Uploads) {
-        let folder = tempfile::tempdir().unwrap();
-        let uploads = Uploads::beside(&folder.path().join(".pikerag"));
-        (folder, uploads)
+    /// Appends the next bytes.
+    ///
+    /// # Errors
+    /// The bytes cannot be written, or the file is too large; in that case the whole part is
+    /// removed.
+    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
+        self.0.take(bytes).await
     }
 
-    #[test]
-    fn names_that_lead_elsewhere_are_refused() {
-        let (_folder, uploads) = uploads();
-        assert!(uploads.folder().ends_with("pikerag.uploads"));
-        let long = "a".repeat(300);
-        let deep = ["a"; 40].join("/");
-        for name in [
-            "",
-            ".",
-            "..",
-            "../x",
-            "a/../b",
-            "/etc/passwd",
-            "a//b",
-            "a/",
-            ".hidden",
-            "a/.b",
-            "a\\b",
-            "a\0b",
-            "a\nb",
-            "a#b",
-            &long,
-            &deep,
-        ] {
-            assert!(matches!(uploads.place(name), Err(UploadError::BadName { .. })), "{name:?}");
-        }
-        let place = uploads.place("law/中文 合同.pdf").unwrap();
-        assert!(place.starts_with(uploads.folder()));
-        assert_eq!(uploads.name_of(&place).as_deref(), Some("law/中文 合同.pdf"));
-        for other in [uploads.folder().join("../x"), uploads.folder().to_owned(), "/etc".into()] {
-            assert_eq!(uploads.name_of(&other), None, "{other:?}");
-        }
+    /// Stores the bytes that have arrived, so that a part that waits for others holds no memory.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        self.0.store_arrived().await
     }
 
-    #[tokio::test]
-    async fn an_upload_cut_off_at_any_byte_continues_and_replaces_the_file() {
-        let (_folder, uploads) = uploads();
-        let (text, one) = (b"The sensor is calibrated by Ada.", id("one"));
-        for cut in 0..=text.len() {
-            let mut part = uploads.begin("a/b.md", &one, 0, 1000).unwrap();
-            part.take(&text[..cut]).await.unwrap();
-            assert!(matches!(uploads.begin("a/b.md", &one, 0, 1000), Err(UploadError::UnderWay)));
-            assert_eq!(part.keep().await.unwrap(), cut as u64);
-            assert_eq!(uploads.held("a/b.md", &one).unwrap(), cut as u64);
-            if 0 < cut {
-                let wrong = uploads.begin("a/b.md", &one, cut as u64 + 1, 1000);
-                assert!(matches!(wrong, Err(UploadError::OutOfOrder { .. })));
-            }
-            let mut part = uploads.begin("a/b.md", &one, cut as u64, 1000).unwrap();
-            part.take(&text[cut..]).await.unwrap();
-            let place = part.finish(Some(text.len() as u64)).await.unwrap();
-            assert_eq!(fs::read(&place).unwrap(), text);
-            assert_eq!(uploads.held("a/b.md", &one).unwrap(), 0);
-        }
+    /// Keeps the bytes that have arrived, so that the upload can continue later. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// The bytes cannot be written.
+    pub async fn keep(self) -> Result<u64, UploadError> {
+        self.0.keep().await
     }
 
-    #[tokio::test]
-    async fn pieces_of_two_senders_are_never_joined() {
-        let (_folder, uploads) = uploads();
-        let (ada, eve) = (id("ada"), UploadId::random().unwrap());
-        let send = async |by: &UploadId, from: u64, piece: &[u8], whole: Option<u64>| {
-            let mut part = uploads.begin("a.md", by, from, 1000)?;
-            part.take(piece).await?;
-            match whole {
-                Some(_) => part.finish(whole).await.map(Some),
-                None => part.keep().await.map(|_| None),
-            }
-        };
-        send(&ada, 0, b"Ada, ", None).await.unwrap();
-        send(&eve, 0, b"Eve, ", None).await.unwrap();
-        let mut listed: Vec<_> =
-            uploads.parts().unwrap().into_iter().map(|part| (part.file, part.bytes)).collect();
-        listed.sort();
-        assert_eq!(listed, [("a.md".to_owned(), 5), ("a.md".to_owned(), 5)]);
-        let place = send(&ada, 5, b"again", Some(10)).await.unwrap().unwrap();
-        assert_eq!(fs::read(&place).unwrap(), b"Ada, again");
-        assert_eq!(
-            (uploads.held("a.md", &ada).unwrap(), uploads.held("a.md", &eve).unwrap()),
-            (0, 5)
-        );
-        let wrong = send(&id("third"), 5, b"x", None).await;
-        assert!(matches!(wrong, Err(UploadError::OutOfOrder { held: 0 })));
-        assert_eq!(uploads.parts().unwrap().len(), 1, "no byte of it is stored");
-        send(&eve, 5, b"again", Some(10)).await.unwrap();
-        assert_eq!(fs::read(&place).unwrap(), b"Eve, again");
-        for bad in ["", "a/b", "a b", &"a".repeat(65)] {
-            assert!(matches!(bad.parse::<UploadId>(), Err(UploadError::BadId { .. })), "{bad:?}");
-        }
+    /// Checks that [`Part::finish`] can put the file in its place: no folder has its name, and no
+    /// file has the name of a folder above it.
+    ///
+    /// # Errors
+    /// [`UploadError::NameTaken`].
+    pub async fn check_place(&self) -> Result<(), UploadError> {
+        self.0.check_place().await
     }
 
-    #[tokio::test]
-    async fn parts_are_dropped_when_they_are_old_or_the_disk_is_full() {
-        let (_folder, uploads) = uploads();
-        let keep = async |name: &str| {
-            let mut part = uploads.begin(name, &id("one"), 0, 9).unwrap();
-            part.take(b"abc").await.unwrap();
-            part.keep().await.unwrap();
-        };
-        keep("a.md").await;
-        assert_eq!(uploads.drop_parts(|age| Duration::from_hours(1) < age).unwrap(), 0);
-        assert_eq!(uploads.parts().unwrap().len(), 1);
-        // This one is being sent.
-        let under_way = uploads.begin("b.md", &id("one"), 0, 9).unwrap();
-        let full = || io::Error::from(ErrorKind::StorageFull);
-        assert!(matches!(uploads.io(Path::new("x"), full()), UploadError::DiskFull));
-        let left: Vec<String> =
-            uploads.parts().unwrap().into_iter().map(|part| part.file).collect();
-        assert_eq!(left, ["b.md"]);
-        drop(under_way);
-        assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
-        let folder = uploads.folder().join(PARTS);
-        assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "no byte of them is left");
+    /// Puts the complete file in its place, in one step: readers see the old file or the new one.
+    ///
+    /// # Errors
+    /// The file is incomplete or cannot be written.
+    pub async fn finish(self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
+        self.0.finish(whole).await
     }
 
-    #[tokio::test]
-    async fn a_forgotten_file_loses_its_interrupted_uploads() {
-        let (_folder, uploads) = uploads();
-        let send = async |name: &str, by: &str| {
-            let mut part = uploads.begin(name, &id(by), 0, 9).unwrap();
-            part.take(b"abc").await.unwrap();
-            part
-        };
-        let place = send("a.md", "one").await.finish(None).await.unwrap();
-        for (name, by) in [("a.md", "two"), ("b.md", "two"), ("c.md", "two")] {
-            send(name, by).await.keep().await.unwrap();
-        }
-        // A power failure can leave a part without its name, or a name without its part.
-        fs::write(uploads.part("c.md", &id("two")).with_extension(NAME), "").unwrap();
-        fs::remove_file(uploads.part("b.md", &id("two"))).unwrap();
-        let under_way = send("a.md", "three").await;
-        assert!(uploads.forget(&place).unwrap());
-        let left: Vec<String> =
-            uploads.parts().unwrap().into_iter().map(|part| part.file).collect();
-        assert_eq!(left, ["a.md"], "the upload that is being sent stays");
-        under_way.discard();
-        assert_eq!(uploads.drop_parts(|_| true).unwrap(), 1);
-        assert_eq!(fs::read_dir(uploads.folder().join(PARTS)).unwrap().count(), 0);
+    /// Completes the file but leaves it apart, where it is not indexed, because it contains other
+    /// files: see [`unpack`](crate::unpack). [`Part::discard`] deletes it.
+    ///
+    /// # Errors
+    /// The file is incomplete or cannot be written.
+    pub async fn complete(&mut self, whole: Option<u64>) -> Result<(), UploadError> {
+        self.0.complete(whole).await
     }
 
-    #[tokio::test]
-    async fn too_large_and_incomplete_files_are_refused() {
-        let (_folder, uploads) = uploads();
-        let mut part = uploads.begin("a.md", &id("one"), 0, 4).unwrap();
-        part.take(b"abc").await.unwrap();
-        assert!(matches!(part.take(b"de").await, Err(UploadError::TooLarge { most: 4 })));
-        drop(part);
-        assert_eq!(uploads.held("a.md", &id("one")).unwrap(), 0);
-        let mut part = uploads.begin("a.md", &id("one"), 0, 9).unwrap();
-        part.take(b"abc").await.unwrap();
-        let whole = part.finish(Some(5)).await;
-        assert!(matches!(whole, Err(UploadError::NotWhole { held: 3, whole: 5 })));
-        assert_eq!(uploads.held("a.md", &id("one")).unwrap(), 3);
+    /// The bytes of a file that was completed.
+    pub(crate) async fn read(&self) -> Result<Vec<u8>, UploadError> {
+        self.0.read().await
     }
 
-    #[tokio::test]
-    async fn a_name_belongs_to_a_file_or_a_folder_until_removed() {
-        let (folder, uploads) = uploads();
-        let send = async |name: &str| {
-            let mut part = uploads.begin(name, &id("one"), 0, 9).unwrap();
-            part.take(b"abc").await.unwrap();
-            part.finish(Some(3)).await
-        };
-        let held = |uploads: &Uploads| -> Vec<String> {
-            uploads.all().unwrap().into_iter().map(|(name, ..)| name).collect()
-        };
-        assert_eq!(held(&uploads), [""; 0]);
-        let deep = send("law/old/a.md").await.unwrap();
-        for (name, is_free) in [
-            ("law", false),
-            ("law/old/a.md/b", false),
-            ("law/old/a.md/b/c", false),
-            ("law/old/a.md", true),
-            ("law/new/a.md", true),
-        ] {
-            let part = uploads.begin(name, &id("two"), 0, 9).unwrap();
-            assert_eq!(part.check_place().is_ok(), is_free, "{name}");
-            part.discard();
-        }
-        assert!(matches!(send("law").await, Err(UploadError::NameTaken)));
-        assert!(matches!(send("law/old/a.md/b").await, Err(UploadError::NameTaken)));
-        // This file was put there by hand, under a name that uploads may not have.
-        let by_hand = uploads.folder().join("a#b.md");
-        fs::write(&by_hand, "x").unwrap();
-        assert_eq!(
-            (held(&uploads), uploads.name_of(&by_hand)),
-            (vec!["law/old/a.md".into()], None)
-        );
-        let outside = folder.path().join("outside.md");
-        fs::write(&outside, "x").unwrap();
-        assert!(!uploads.remove(&outside).unwrap() && outside.exists());
-        assert!(
-            !uploads.remove(&uploads.folder().join("../outside.md")).unwrap() && outside.exists()
-        );
-        assert!(uploads.remove(&by_hand).unwrap() && uploads.remove(&deep).unwrap());
-        assert!(!uploads.remove(&deep).unwrap());
-        send("law").await.unwrap();
-        assert_eq!(held(&uploads), ["law"]);
+    /// Deletes the bytes that have arrived.
+    pub async fn discard(self) {
+        self.0.discard().await;
     }
 }

@@ -44,6 +44,7 @@ mod tags;
 mod train;
 mod try_chat;
 mod unpack;
+mod uploads;
 mod vectors;
 
 pub use self::ask::{AskRequest, AskResponse, TracedAnswer, ask, standalone};
@@ -79,7 +80,8 @@ pub use self::graph::{
 pub use self::index::{IndexRequest, IndexResponse, IndexScope, index};
 pub use self::init::{InitRequest, InitResponse, init};
 pub use self::jobs::{
-    CreateBase, RemainingWork, job_names, job_places, jobs, remaining_work, setup,
+    BaseWithJobs, CreateBase, RemainingWork, bases_with_jobs, job_names, job_places, jobs,
+    remaining_work, setup, shares_jobs, worker_name,
 };
 pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
@@ -103,8 +105,8 @@ pub use self::records::{
     ProposeRequest, ProposeResponse, RecordsRequest, propose_schemas, records,
 };
 pub use self::runs::{
-    DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, diff_runs, fork_run,
-    replay_run, run_by_name, runs,
+    DiffLine, DiffResponse, DiffSide, ForkRequest, RunResponse, RunSummary, diff_runs,
+    end_silent_runs, follow_run, fork_run, replay_run, run_by_name, run_changes, runs,
 };
 pub use self::search::{Recorded, SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
@@ -149,7 +151,12 @@ mod tests {
         spawnable(tables(session));
         spawnable(sql(session, &SqlRequest::default()));
         spawnable(tag_classes(session));
-        spawnable(unpack(session, std::path::Path::new(""), ""));
+        spawnable(async {
+            let uploads = session.uploads(CreateBase::No).await.unwrap();
+            let id = crate::uploads::UploadId::random().unwrap();
+            let part = uploads.begin("a.zip", &id, 0, 1).await.unwrap();
+            unpack(session, &part, "").await
+        });
         spawnable(page(session, crate::knowledge::SourceId::of(""), 1, 1));
         spawnable(doctor(session));
         spawnable(formats(session));

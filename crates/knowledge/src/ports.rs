@@ -16,6 +16,7 @@ mod refusals;
 mod reranker;
 mod roles;
 mod search;
+mod shared_limits;
 mod snapshot;
 mod stage;
 mod structured;
@@ -32,7 +33,11 @@ pub use graph::{
     ChunkLinks, ChunkList, ChunksOf, CommunityReport, GraphReader, GraphWriter, LinkKind,
     ShortDescription,
 };
-pub use jobs::{FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs};
+pub use jobs::{
+    ChangeJob, DueJob, FileMark, HeldLeases, JobBill, JobFile, JobKind, JobPart, JobPriority,
+    JobQuery, JobRecord, JobState, Jobs, Lease, LeaseAfter, PartsLeft, Share, StopLeases, TakenJob,
+    Taking, files_of_part, next_part, put_back,
+};
 pub use keys::{
     ChargeEnd, Key, KeyCharge, KeyParams, KeyStore, KeyUse, LeftBehind, Picodollars, Reserved,
     Scope,
@@ -49,6 +54,9 @@ pub use roles::ChatModels;
 pub use search::{
     Bearer, BearerList, NodeVector, Scored, SearchIndex, SearchWriter, SimilarTerm, VectorSet,
     nearest_atoms, nearest_chunks,
+};
+pub use shared_limits::{
+    AmountCaps, Amounts, CapReply, CapRequest, RateRequest, SharedLimits, TakeRequest, Taken,
 };
 pub use snapshot::Snapshots;
 pub use stage::{ExtractBy, RecordsBy, Stage};

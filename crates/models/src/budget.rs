@@ -196,6 +196,7 @@ impl Reserved {
         due: impl FnOnce(&T) -> D,
     ) -> Result<T, ModelError> {
         let Self { meter, charged } = self;
+        let shared = meter.meter();
         let outcome = match &reply {
             Ok(reply) => {
                 let due = due(reply).into();
@@ -215,6 +216,7 @@ impl Reserved {
         if let Some(charged) = charged {
             charged.close(outcome).await;
         }
+        shared.report().await;
         reply
     }
 }

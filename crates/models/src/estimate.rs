@@ -25,6 +25,12 @@ pub fn estimate_prompt(request: &ChatRequest) -> u64 {
     tokens
 }
 
+/// The tokens that providers count towards a limit per minute: the prompt and the whole
+/// `max_tokens`.
+pub(crate) fn estimate_chat(request: &ChatRequest) -> u64 {
+    estimate_prompt(request) + u64::from(request.max_tokens)
+}
+
 /// The highest possible cost of a request. No byte-level tokenizer makes more tokens than there are
 /// bytes.
 pub(crate) fn worst_case(request: &ChatRequest) -> Usage {

@@ -9,9 +9,10 @@
 //! 3. [`Observed`]: shows the calls that have no reply yet.
 //! 4. [`Retry`]: a busy endpoint is called again; an unreachable one is not called for a while.
 //! 5. [`Limit`]: limits calls at one time and per minute.
-//! 6. [`Budget`]: meters calls, and makes one only if its highest possible cost fits under the cap
-//!    and under that of its [`Payer`].
-//! 7. [`OpenAiChat`]: sends the request.
+//! 6. [`Together`]: the same limits for all processes over one store.
+//! 7. [`Budget`]: meters calls, and makes one only if its highest possible cost fits under the cap,
+//!    also one that [several processes share](SharedCap), and under that of its [`Payer`].
+//! 8. [`OpenAiChat`]: sends the request.
 //!
 //! The budget is innermost because it books the cost of a single attempt: an attempt that timed out
 //! may have been billed, and so may the next one. A call that waits in line or for a busy endpoint
@@ -33,12 +34,15 @@ pub mod open_models;
 pub mod openai;
 pub mod payer;
 pub mod prefix;
+mod process;
 pub mod query_memo;
 pub mod retry;
 pub mod secret;
+mod shared_cap;
 pub mod single_flight;
 pub mod speeds;
 pub mod stack;
+pub mod together;
 pub mod upstream;
 
 pub use batch::Batch;
@@ -59,9 +63,11 @@ pub use prefix::{Prefixed, Prefixes};
 pub use query_memo::QueryMemo;
 pub use retry::{Retry, RetryParams};
 pub use secret::Secret;
+pub use shared_cap::SharedCap;
 pub use single_flight::SingleFlight;
 pub use speeds::Speed;
 pub use stack::{
     CallContext, StackParams, chat_stack, embed_stack, endpoint_identity, rerank_stack,
 };
+pub use together::{MemoryLimits, Together};
 pub use upstream::{Upstream, Upstreams, share_upstream};

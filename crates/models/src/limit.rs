@@ -17,7 +17,7 @@ use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep};
 
 use crate::circuit::{Circuit, Paused};
-use crate::estimate::{estimate_embedding, estimate_prompt, estimate_reranking};
+use crate::estimate::{estimate_chat, estimate_embedding, estimate_reranking};
 
 /// The limits of an endpoint; a missing entry means no limit. Default: 16 calls at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Limit<M> {
 
 /// A semaphore that lets calls of questions pass before those of indexing.
 #[derive(Debug)]
-struct Gate {
+pub(crate) struct Gate {
     seats: Semaphore,
     /// Waiting calls of questions.
     urgent: AtomicUsize,
@@ -113,6 +113,15 @@ impl<M> Limit<M> {
         }
         let source = Paused { seconds: pause.as_secs_f64() }.into();
         Err(ModelError::Busy { model: model.to_owned(), retry_after: Some(pause), source })
+    }
+
+    /// Notes the pause that the endpoint asks for, while the call still has its seat: the next call
+    /// finds it.
+    fn noting_pause<T>(&self, done: Result<T, ModelError>) -> Result<T, ModelError> {
+        if let Err(ModelError::Busy { retry_after: Some(wait), .. }) = &done {
+            self.circuit.pause_for(*wait);
+        }
+        done
     }
 }
 
@@ -155,12 +164,16 @@ impl Limiter {
 }
 
 impl Gate {
-    fn new(seats: usize) -> Self {
+    /// A gate with this many seats, all of which are free.
+    pub(crate) fn new(seats: usize) -> Self {
         Self { seats: Semaphore::new(seats), urgent: AtomicUsize::new(0), calm: Notify::new() }
     }
 
     /// Waits for a seat. A background call also waits until no other call does.
-    async fn pass(&self, is_background: bool) -> Result<SemaphorePermit<'_>, AcquireError> {
+    pub(crate) async fn pass(
+        &self,
+        is_background: bool,
+    ) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !is_background {
             let _urgent = Urgent::waiting(self);
             return self.seats.acquire().await;
@@ -204,6 +217,11 @@ fn closed(error: AcquireError) -> ModelError {
     ModelError::Refused { model: "limiter".to_owned(), source: error.into() }
 }
 
+/// The amount that may be used at once: a tenth of a minute's.
+pub(crate) fn burst(per_minute: NonZeroU32) -> NonZeroU32 {
+    NonZeroU32::new(per_minute.get() / 10).unwrap_or(NonZeroU32::MIN)
+}
+
 /// A rate per minute. It uses Tokio's clock, and starts no thread for timers as `until_ready` of
 /// `governor` does.
 #[derive(Debug)]
@@ -215,7 +233,7 @@ struct Rate {
 
 impl Rate {
     fn new(per_minute: NonZeroU32) -> Self {
-        let burst = NonZeroU32::new(per_minute.get() / 10).unwrap_or(NonZeroU32::MIN);
+        let burst = burst(per_minute);
         let quota = Quota::per_minute(per_minute).allow_burst(burst);
         let clock = TokioClock(Instant::now());
         let limiter = RateLimiter::direct_with_clock(quota, clock.clone());
@@ -245,10 +263,6 @@ impl Clock for TokioClock {
     }
 }
 
-fn tokens(request: &ChatRequest) -> u64 {
-    estimate_prompt(request) + u64::from(request.max_tokens)
-}
-
 #[async_trait]
 impl<M: ChatModel> ChatModel for Limit<M> {
     fn name(&self) -> &str {
@@ -260,8 +274,8 @@ impl<M: ChatModel> ChatModel for Limit<M> {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let _pass = self.pass(self.inner.name(), tokens(request)).await?;
-        self.inner.complete(request).await
+        let _pass = self.pass(self.inner.name(), estimate_chat(request)).await?;
+        self.noting_pause(self.inner.complete(request).await)
     }
 }
 
@@ -274,7 +288,7 @@ impl<E: Embedder> Embedder for Limit<E> {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vector>, ModelError> {
         let tokens = estimate_embedding(texts).prompt_tokens;
         let _pass = self.pass(self.inner.name(), tokens).await?;
-        self.inner.embed(texts).await
+        self.noting_pause(self.inner.embed(texts).await)
     }
 }
 
@@ -287,7 +301,7 @@ impl<R: Reranker> Reranker for Limit<R> {
     async fn rerank(&self, query: &str, texts: &[String]) -> Result<Relevance, ModelError> {
         let tokens = estimate_reranking(query, texts).usage.prompt_tokens;
         let _pass = self.pass(self.inner.name(), tokens).await?;
-        self.inner.rerank(query, texts).await
+        self.noting_pause(self.inner.rerank(query, texts).await)
     }
 }
 
@@ -369,6 +383,24 @@ mod tests {
             let place = asked.iter().position(|asked| *asked == request("question"));
             assert_eq!((place, asked.len()), (Some(1), 6));
         }
+    }
+
+    /// Otherwise the second call takes the seat before the pause of the first one is known.
+    #[tokio::test]
+    async fn a_call_that_waits_for_a_seat_keeps_to_the_pause_of_the_one_before() {
+        let chat = ScriptedChat::by(|_| {
+            Err(ModelError::Busy {
+                model: "fake".to_owned(),
+                retry_after: Some(Duration::from_hours(1)),
+                source: "later, please".into(),
+            })
+        });
+        let limits = Limits { in_flight: NonZeroUsize::MIN, ..FREE };
+        let limit = Limit::new(&chat, Arc::new(Limiter::new(limits)));
+        let same = request("a");
+        let replies = join_all([limit.complete(&same), limit.complete(&same)]).await;
+        assert!(replies.iter().all(|reply| matches!(reply, Err(ModelError::Busy { .. }))));
+        assert_eq!(chat.requests().len(), 1);
     }
 
     #[tokio::test]

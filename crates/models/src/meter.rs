@@ -1,90 +1,20 @@
 //! Counts the cost of calls per role and model, and keeps it under a cap.
 
+mod caps;
+mod money;
+
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use pikerag_knowledge::{ModelError, Usage};
-use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tracing::warn;
 
-/// The price of a million tokens, or of a thousand searches, in dollars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Price {
-    /// A million tokens of prompt, or of texts to embed or to rank.
-    pub prompt: f64,
-    /// A million tokens of reply; embedding has no such price.
-    #[serde(default)]
-    pub completion: f64,
-    /// A thousand searches of a reranker that is billed by search.
-    #[serde(default)]
-    pub search: f64,
-}
-
-/// The billed quantities of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) usage: Usage,
-    /// Of a reranker; 0 for other models.
-    pub(crate) searches: u64,
-}
-
-impl From<Usage> for Due {
-    fn from(usage: Usage) -> Self {
-        Self { usage, searches: 0 }
-    }
-}
-
-/// Prices by model. A missing model has no known price.
-pub type Prices = BTreeMap<String, Price>;
-
-/// The highest permitted spending; a missing entry means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cap {
-    /// US dollars; needs the price of every model that is called.
-    pub money_usd: Option<f64>,
-    /// Tokens of prompts and replies together.
-    pub tokens: Option<u64>,
-    /// Calls that were answered, or may have been billed.
-    pub calls: Option<u64>,
-}
-
-/// Money in picodollars (10⁻¹² dollars): a token at a microcent has 10,000 of them, and sums are
-/// exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Usd(pub(crate) u128);
-
-impl Usd {
-    /// This many dollars; zero for a negative value, or one that is not a number.
-    pub fn new(dollars: f64) -> Self {
-        Self((dollars * 1e12).round() as u128)
-    }
-
-    /// This many picodollars.
-    pub fn from_picodollars(picodollars: u64) -> Self {
-        Self(picodollars.into())
-    }
-
-    /// In picodollars; at most the largest number that fits.
-    pub fn picodollars(self) -> u64 {
-        u64::try_from(self.0).unwrap_or(u64::MAX)
-    }
-
-    /// In dollars, for display: sums are kept in picodollars.
-    pub fn dollars(self) -> f64 {
-        self.0 as f64 / 1e12
-    }
-}
-
-impl fmt::Display for Usd {
-    /// To a millionth of a dollar, and at least to the cent.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = format!("${:.6}", self.dollars());
-        let zeros = text.len() - text.trim_end_matches('0').len();
-        f.write_str(text.get(..text.len() - zeros.min(4)).unwrap_or(&text))
-    }
-}
+pub use self::caps::Cap;
+use self::caps::Sum;
+pub(crate) use self::money::Due;
+pub use self::money::{Price, Prices, Usd};
+use crate::shared_cap::{SharedCap, SharedReservation};
 
 /// The spending of one role and model, or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,6 +39,8 @@ pub struct Meter {
     terms: RwLock<Arc<Terms>>,
     book: Mutex<Book>,
     settled: Notify,
+    /// Keeps the cap together with other processes.
+    shared: RwLock<Option<Arc<SharedCap>>>,
 }
 
 /// Prices and cap.
@@ -125,22 +57,8 @@ struct Book {
     lines: BTreeMap<(&'static str, String), Spending>,
 }
 
-/// The three quantities that are capped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum {
-    money: Usd,
-    tokens: u64,
-    calls: u64,
-}
-
-enum Excess {
-    Money(Usd),
-    Tokens(u64),
-    Calls(u64),
-}
-
 /// The highest possible cost of one call, until its cost is known. If it is dropped without being
-/// settled it counts as spent: the call may have been billed.
+/// settled after the call was sent, it counts as spent: the call may have been billed.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     meter: Arc<Meter>,
@@ -149,7 +67,10 @@ pub(crate) struct Reservation {
     role: &'static str,
     model: String,
     worst: Due,
+    /// Dropped before, it is released.
+    is_sent: bool,
     settled: bool,
+    shared: Option<SharedReservation>,
 }
 
 impl Meter {
@@ -164,6 +85,28 @@ impl Meter {
         let terms = Arc::new(Terms { prices, cap });
         *self.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
         self.settled.notify_waiters();
+    }
+
+    /// From now on, the cap holds for this process and for all processes with this account
+    /// together. Earlier spending of this process is not added to the account.
+    pub fn share(&self, cap: Option<Arc<SharedCap>>) {
+        *self.shared.write().unwrap_or_else(PoisonError::into_inner) = cap;
+    }
+
+    fn shared(&self) -> Option<Arc<SharedCap>> {
+        self.shared.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The account of the shared cap; `None` without one.
+    pub fn shared_account(&self) -> Option<String> {
+        self.shared().map(|cap| cap.account().to_owned())
+    }
+
+    /// Reports the cost of ended calls to a shared cap.
+    pub(crate) async fn report(&self) {
+        if let Some(shared) = self.shared() {
+            shared.report().await;
+        }
     }
 
     fn terms(&self) -> Arc<Terms> {
@@ -222,7 +165,7 @@ impl Meter {
     ///
     /// # Errors
     /// [`ModelError::OverBudget`] if it cannot fit; [`ModelError::Unsupported`] for a cap on money
-    /// without a price.
+    /// without a price; [`ModelError::Ledger`] if a shared cap cannot be read.
     ///
     /// # Cancel safety
     /// Dropping the future reserves nothing.
@@ -243,7 +186,10 @@ impl Meter {
             let reserved = terms.sum(model, worst);
             if self.try_reserve(&terms.cap, reserved)? {
                 let (meter, model) = (Arc::clone(self), model.to_owned());
-                return Ok(Reservation { meter, terms, role, model, worst, settled: false });
+                let (is_sent, settled, shared) = (false, false, None);
+                let own =
+                    Reservation { meter, terms, role, model, worst, is_sent, settled, shared };
+                return own.shared_by(self.shared()).await;
             }
             settled.await;
         }
@@ -264,23 +210,8 @@ impl Meter {
     fn try_reserve(&self, cap: &Cap, worst: Sum) -> Result<bool, ModelError> {
         let mut book = self.book();
         let spent = book.spent;
-        let over = |cap: String, worst: String, spent: String| {
-            let spent = format!("this call can cost {worst} on top of {spent}");
-            Err(ModelError::OverBudget { cap, spent })
-        };
-        match cap.excess(spent.plus(worst)) {
-            Some(Excess::Money(cap)) => {
-                return over(cap.to_string(), worst.money.to_string(), spent.money.to_string());
-            }
-            Some(Excess::Tokens(cap)) => {
-                let text = |n: u64| format!("{n} tokens");
-                return over(text(cap), text(worst.tokens), text(spent.tokens));
-            }
-            Some(Excess::Calls(cap)) => {
-                let text = |n: u64| format!("{n} {}", if n == 1 { "call" } else { "calls" });
-                return over(text(cap), text(worst.calls), text(spent.calls));
-            }
-            None => {}
+        if let Some(excess) = cap.excess(spent.plus(worst)) {
+            return Err(excess.error(spent, worst));
         }
         if cap.excess(spent.plus(book.reserved).plus(worst)).is_some() {
             return Ok(false);
@@ -291,19 +222,6 @@ impl Meter {
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Cap {
-    /// The first cap that `sum` exceeds, money before tokens before calls.
-    fn excess(&self, sum: Sum) -> Option<Excess> {
-        if let Some(cap) = self.money_usd.map(Usd::new).filter(|cap| *cap < sum.money) {
-            return Some(Excess::Money(cap));
-        }
-        if let Some(cap) = self.tokens.filter(|cap| *cap < sum.tokens) {
-            return Some(Excess::Tokens(cap));
-        }
-        self.calls.filter(|cap| *cap < sum.calls).map(Excess::Calls)
     }
 }
 
@@ -325,9 +243,27 @@ impl Terms {
 }
 
 impl Reservation {
+    /// Reserves the same in a shared cap, if there is one. From here on, the call counts as sent.
+    async fn shared_by(mut self, shared: Option<Arc<SharedCap>>) -> Result<Self, ModelError> {
+        if let Some(shared) = shared {
+            let (cap, worst) = (self.terms.cap, self.terms.sum(&self.model, self.worst));
+            let reserved = shared.reserve(worst.amounts(), cap.amounts()).await;
+            self.shared = Some(reserved.map_err(|error| {
+                error.into_error(|spent| cap.spent_with_others(spent.into(), worst))
+            })?);
+        }
+        self.is_sent = true;
+        Ok(self)
+    }
+
     /// The cost of its call, as far as prices are known.
     pub(crate) fn price_of(&self, due: Due) -> Usd {
         self.terms.sum(&self.model, due).money
+    }
+
+    /// The meter that counts it.
+    pub(crate) fn meter(&self) -> Arc<Meter> {
+        Arc::clone(&self.meter)
     }
 
     /// Books the cost of an answered call.
@@ -363,6 +299,10 @@ impl Reservation {
             line.money.0 += sum.money.0;
         }
         drop(book);
+        if let Some(shared) = self.shared.take() {
+            let cost = cost.map(|due| self.terms.sum(&self.model, due)).unwrap_or_default();
+            shared.close(cost.amounts());
+        }
         self.meter.settled.notify_waiters();
     }
 }
@@ -370,25 +310,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.settled {
-            self.book(Some(self.worst), 1);
-        }
-    }
-}
-
-impl Sum {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            money: Usd(self.money.0.saturating_add(other.money.0)),
-            tokens: self.tokens.saturating_add(other.tokens),
-            calls: self.calls.saturating_add(other.calls),
-        }
-    }
-
-    fn minus(self, other: Self) -> Self {
-        Self {
-            money: Usd(self.money.0.saturating_sub(other.money.0)),
-            tokens: self.tokens.saturating_sub(other.tokens),
-            calls: self.calls.saturating_sub(other.calls),
+            self.book(self.is_sent.then_some(self.worst), 1);
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::openai::{
 use crate::payer::{OnAccount, Payer};
 use crate::retry::{Retry, RetryParams};
 use crate::single_flight::{Flights, SingleFlight};
+use crate::together::Together;
 use crate::upstream::Upstream;
 
 /// The state that all models of one use share.
@@ -121,21 +122,31 @@ fn flights(calls: &CallContext, params: &StackParams, identity: &str) -> (Arc<Fl
     }
 }
 
+/// A model that is called within the limits of this process and of others, and again while it is busy.
+type Patient<M> = Retry<Limit<Together<Budget<M>>>>;
+
 /// All wrappers but the outermost.
 fn within<M: ChatModel>(
     calls: &CallContext,
     model: Budget<M>,
     params: &StackParams,
-) -> Recorded<Observed<Retry<Limit<Budget<M>>>>> {
-    let model = limited(calls, model, params);
-    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
+) -> Recorded<Observed<Patient<M>>> {
+    let model = retried(limited(calls, model, params), params);
     let model = Observed::new(model, calls.open_calls.clone());
     Recorded::pinned(model, calls.ledger.clone(), calls.mode, calls.pins.clone())
 }
 
-/// A model behind the gate that all its callers share.
-fn limited<M>(calls: &CallContext, model: M, params: &StackParams) -> Limit<M> {
+/// A model that is called again while it is busy.
+fn retried<M>(model: M, params: &StackParams) -> Retry<M> {
+    let StackParams { upstream, retry, .. } = params;
+    Retry::new(model, *retry).sharing(upstream.circuit.clone())
+}
+
+/// A model behind the gates that all its callers share, first in this process and then in all.
+fn limited<M>(calls: &CallContext, model: M, params: &StackParams) -> Limit<Together<M>> {
     let StackParams { upstream, .. } = params;
+    let (gate, circuit) = (upstream.gate.clone(), upstream.circuit.clone());
+    let model = Together::new(model, gate, circuit, calls.in_background);
     let limit = Limit::new(model, upstream.limiter.clone()).sharing(upstream.circuit.clone());
     if calls.in_background { limit.in_background() } else { limit }
 }
@@ -153,8 +164,7 @@ pub fn embed_stack(
     let identity = endpoint_identity(&endpoint);
     let model = OpenAiEmbedder::new(endpoint, &calls.transport, embedding)?;
     let model = metered(model, calls);
-    let model = limited(calls, model, params);
-    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
+    let model = retried(limited(calls, model, params), params);
     let model = RecordedEmbedder::new(model, calls.ledger.clone(), calls.mode, embedding.batch);
     Ok(Arc::new(model.served_by(identity)))
 }
@@ -172,9 +182,10 @@ pub fn rerank_stack(
     let identity = endpoint_identity(&endpoint);
     let model = EndpointReranker::new(endpoint, &calls.transport)?;
     let model = metered(model, calls);
-    let model =
-        Limit::new(model, params.upstream.limiter.clone()).sharing(params.upstream.circuit.clone());
-    let model = Retry::new(model, params.retry).sharing(params.upstream.circuit.clone());
+    let StackParams { upstream, .. } = params;
+    let model = Together::new(model, upstream.gate.clone(), upstream.circuit.clone(), false);
+    let model = Limit::new(model, upstream.limiter.clone()).sharing(upstream.circuit.clone());
+    let model = retried(model, params);
     let model = RecordedReranker::new(model, calls.ledger.clone(), calls.mode, batch);
     Ok(Arc::new(model.served_by(identity)))
 }

@@ -2,12 +2,16 @@
 //! circuit, retries, the dialect that the endpoint understands, and running calls.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use pikerag_knowledge::SharedLimits;
 
 use crate::circuit::Circuit;
 use crate::limit::{Limiter, Limits};
 use crate::openai::{Endpoint, Quirks};
 use crate::single_flight::Flights;
+use crate::together::SharedGate;
 
 /// One model at one endpoint, shared by all requests and roles of the process. A clone shares it,
 /// too.
@@ -17,6 +21,8 @@ pub struct Upstream {
     pub(crate) circuit: Arc<Circuit>,
     pub(crate) quirks: Arc<Quirks>,
     pub(crate) flights: Arc<Flights>,
+    /// The same limits for all processes; `None` if no other process uses them.
+    pub(crate) gate: Option<Arc<SharedGate>>,
     limits: Limits,
 }
 
@@ -29,7 +35,14 @@ impl Upstream {
 
 /// The upstreams of a process: a clone shares them.
 #[derive(Clone, Debug, Default)]
-pub struct Upstreams(Arc<Mutex<HashMap<Key, Upstream>>>);
+pub struct Upstreams {
+    known: Arc<Mutex<HashMap<Key, Upstream>>>,
+    sharing: Option<Sharing>,
+}
+
+/// The store that keeps limits for several processes.
+#[derive(Clone)]
+struct Sharing(Arc<dyn SharedLimits>);
 
 /// The identity of an upstream: address, model and account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,24 +54,35 @@ struct Key {
 }
 
 impl Upstreams {
+    /// Upstreams whose limits hold for all processes together that use this store.
+    pub fn sharing(limits: Arc<dyn SharedLimits>) -> Self {
+        Self { sharing: Some(Sharing(limits)), ..Self::default() }
+    }
+
     /// The upstream of an endpoint's model. A caller that has several settings for one upstream
     /// must pass the strictest limits each time: other limits than before replace the old upstream
     /// with a new one.
     pub fn of(&self, endpoint: &Endpoint, limits: Limits) -> Upstream {
-        let mut upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let upstream = upstreams.entry(Key::of(endpoint)).or_insert_with(|| Upstream::new(limits));
-        if upstream.limits != limits {
-            *upstream = Upstream::new(limits);
+        let mut upstreams = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = Key::of(endpoint);
+        if let Some(known) = upstreams.get(&key).filter(|known| known.limits == limits) {
+            return known.clone();
         }
-        upstream.clone()
+        let gate = self
+            .sharing
+            .as_ref()
+            .map(|Sharing(store)| Arc::new(SharedGate::new(Arc::clone(store), key.name(), limits)));
+        let upstream = Upstream { gate, ..Upstream::new(limits) };
+        upstreams.insert(key, upstream.clone());
+        upstream
     }
 
     /// The upstreams for settings that were read again. Upstreams with unchanged limits are shared
     /// with these; these do not learn of new limits.
     #[must_use]
     pub fn renewed(&self) -> Self {
-        let upstreams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Self(Arc::new(Mutex::new(upstreams.clone())))
+        let upstreams = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Self { known: Arc::new(Mutex::new(upstreams.clone())), sharing: self.sharing.clone() }
     }
 }
 
@@ -76,6 +100,22 @@ impl Key {
             model: endpoint.model.clone(),
             account: *blake3::hash(key.as_bytes()).as_bytes(),
         }
+    }
+
+    /// A name without address and account, the same in all processes.
+    fn name(&self) -> String {
+        let Self { address, model, account } = self;
+        let mut hasher = blake3::Hasher::new();
+        for part in [address.as_bytes(), model.as_bytes(), account] {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        hasher.finalize().to_hex().chars().take(32).collect()
+    }
+}
+
+impl fmt::Debug for Sharing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Sharing").finish_non_exhaustive()
     }
 }
 

@@ -71,6 +71,7 @@ pub fn foreign(english: &str) -> String {
         "Is a directory (os error 21)" => "是文件夹",
         "Connection refused (os error 111)" => "连接被拒绝",
         "a model call failed" => "模型调用失败",
+        "the server that ran it has ended" => "运行它的服务器已结束",
         "error sending request" => "请求失败",
         "client error (Connect)" => "无法连接",
         "tcp connect error" => "TCP 连接失败",

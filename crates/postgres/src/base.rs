@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
+use pikerag_knowledge::{Filter, KnowledgeBase, Lease, Snapshots, StoreError};
 use pikerag_store::BaseProblem;
 use pikerag_store::shared::{ProcessIdentity, next_opening};
 use tokio::runtime::Handle;
@@ -30,6 +30,8 @@ pub struct Base {
     /// The number of forget operations when the question that stores through this handle began;
     /// `None` if that does not matter.
     began_at: Option<i64>,
+    /// The lease of the job that writes through this handle.
+    lease: Option<Lease>,
 }
 
 impl Base {
@@ -84,7 +86,7 @@ impl Base {
             mirrors: Mirrors::default(),
             under_way: Arc::default(),
         };
-        Self { inner: Arc::new(inner), held: None, only: None, began_at: None }
+        Self { inner: Arc::new(inner), held: None, only: None, began_at: None, lease: None }
     }
 
     /// The address of the base without its password, in place of a folder.
@@ -108,6 +110,13 @@ impl Base {
     #[must_use]
     pub fn pending_of(&self, files: Vec<String>) -> Self {
         Self { only: Some(files.into()), ..self.clone() }
+    }
+
+    /// The same base, for a worker. After its lease has ended, writes of documents and of results
+    /// fail with [`StoreError::LeaseLost`]. Paid replies are still kept.
+    #[must_use]
+    pub fn leased(&self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self.clone() }
     }
 
     /// The same base, for a question that begins now. After a later forget operation, nothing more
@@ -181,11 +190,15 @@ impl Base {
             return Err(BaseProblem::ReadOnly { folder: self.folder().to_owned() }).context(what);
         }
         let inner = Arc::clone(&self.inner);
+        let lease = self.lease.filter(|_| access == Access::Documents);
         let under_way = Arc::clone(&inner.under_way).read_owned().await;
         let written = tokio::spawn(async move {
             let _under_way = under_way;
             let tx = Arc::new(inner.database.begin(inner.number, access).await?);
             let done = async {
+                if let Some(lease) = lease {
+                    tx.hold_lease(lease).await?;
+                }
                 let done = work(Arc::clone(&tx)).await?;
                 if matches!(access, Access::Documents | Access::Forget) {
                     sweep(&tx).await?;

@@ -1,20 +1,25 @@
 //! Connects to a database, and lends connections. Reads, writes and held states have separate
 //! limits, so that none waits for the connections of another.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime,
 };
 use pikerag_knowledge::StoreError;
+use tokio::sync::watch;
 
 use crate::error::{Context, ServerProblem};
 use crate::fault::Sql;
+use crate::listener::listen;
 use crate::location::Location;
 use crate::migrations;
 use crate::tls;
 use crate::tx::{Access, Tx};
+
+/// The beginning of the name of a base whose rows are being removed. No server gives such a name.
+pub(crate) const REMOVED: &str = "removed ";
 
 /// The connections of a process to one database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,8 @@ pub struct Database {
     pub(crate) types: String,
     /// Whether the server is a standby, or the account may only read.
     pub(crate) is_read_only: bool,
+    /// Changes when runs have more events; see [`Database::run_changes`].
+    runs: OnceLock<watch::Receiver<u64>>,
 }
 
 const DOING: &str = "connecting to the database";
@@ -74,11 +81,29 @@ impl Database {
         let types = types.try_get(0).context(DOING)?;
         drop(client);
         let location = location.clone();
-        Ok(Arc::new(Self { location, reads, writes, states, types, is_read_only }))
+        Ok(Arc::new(Self {
+            location,
+            reads,
+            writes,
+            states,
+            types,
+            is_read_only,
+            runs: OnceLock::new(),
+        }))
     }
 
-    /// The number of a base; `None` if there is none of this name.
-    pub(crate) async fn find(&self, name: &str) -> Result<Option<i32>, StoreError> {
+    /// A number that changes when a run of any base has more events. A notification may be lost, so read
+    /// from time to time without it.
+    pub fn run_changes(&self) -> watch::Receiver<u64> {
+        self.runs.get_or_init(|| listen(&self.location)).clone()
+    }
+
+    /// The number of a base; `None` if there is none of this name. A base that is made again later has
+    /// another number.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn find(&self, name: &str) -> Result<Option<i32>, StoreError> {
         let client = self.lent(Access::Read).await?;
         let sql = "SELECT id FROM pikerag.bases WHERE name = $1";
         let row = client.query_opt(sql, &[&name]).await.context("finding the base")?;
@@ -117,6 +142,30 @@ impl Database {
         let rows = client.query("SELECT name FROM pikerag.bases ORDER BY name", &[]).await;
         let rows = rows.context(doing)?;
         rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().context(doing)
+    }
+
+    /// The names of bases with a part of a job that may be taken now, those first whose jobs were
+    /// taken longest ago. Bases that servers made beside the base `owner` come with the names that
+    /// requests use. Removed bases are absent.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn bases_with_jobs(
+        &self,
+        owner: &str,
+    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
+        let doing = "listing the bases with jobs";
+        let client = self.lent(Access::Read).await?;
+        let sql = "SELECT b.name, m.name FROM pikerag.bases b
+             LEFT JOIN pikerag.made_bases m ON m.id = b.id AND m.owner = $1
+             WHERE NOT starts_with(b.name, $2) AND EXISTS (
+               SELECT 1 FROM pikerag.jobs j WHERE j.base = b.id AND j.state IN ('waiting', 'running')
+               AND j.due <= extract(epoch FROM clock_timestamp()) * 1000)
+             ORDER BY b.served, b.id";
+        let rows = client.query(sql, &[&owner, &REMOVED]).await.context(doing)?;
+        let names = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        let names: Result<Vec<(String, Option<String>)>, tokio_postgres::Error> = names.collect();
+        names.context(doing)
     }
 
     /// Gives a base another name. Returns whether it exists.
@@ -185,9 +234,6 @@ fn pool(location: &Location, size: usize, wait: Duration) -> Result<Pool, StoreE
     let mut config = location.config()?;
     if config.get_application_name().is_none() {
         config.application_name("pikerag");
-    }
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(Duration::from_secs(10));
     }
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config, tls::encryption()?, recycling);

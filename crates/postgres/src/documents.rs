@@ -12,4 +12,5 @@ mod refusals;
 mod results;
 mod root;
 mod texts;
+mod uploads;
 mod write;

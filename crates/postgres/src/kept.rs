@@ -1,16 +1,19 @@
 //! Implements what the product needs of a store beyond the ports, by the methods of [`Base`].
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Correction, FileRecord, Filter, Millis, RunId, SourceId, StoreError,
+    CallRecord, Correction, FileRecord, Filter, Lease, Millis, RunEvent, RunId, SourceId,
+    StoreError,
 };
 use pikerag_store::{
     Copied, ExportLine, FileCounts, Finding, KeptBase, Line, Originals, Overwriting, Remains,
-    Repair,
+    Repair, StoredUploads,
 };
+use tokio::sync::watch;
 
 use crate::base::Base;
 
@@ -31,6 +34,10 @@ impl KeptBase for Base {
 
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase> {
         Arc::new(Self::pending_of(self, files))
+    }
+
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase> {
+        Arc::new(Self::leased(self, lease))
     }
 
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError> {
@@ -127,8 +134,36 @@ impl KeptBase for Base {
         Self::originals(self).await
     }
 
+    fn stored_uploads(&self) -> Option<Arc<dyn StoredUploads>> {
+        Some(Arc::new(self.clone()))
+    }
+
     async fn keep_soon(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         Self::keep_soon(self, calls).await
+    }
+
+    async fn beat_run(&self, run: &RunId) -> Result<(), StoreError> {
+        Self::beat_run(self, run).await
+    }
+
+    async fn silent_runs(&self) -> Result<Option<BTreeSet<RunId>>, StoreError> {
+        Self::silent_runs(self).await.map(Some)
+    }
+
+    async fn end_silent_runs(&self, reason: &str) -> Result<usize, StoreError> {
+        Self::end_silent_runs(self, reason).await
+    }
+
+    fn run_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.inner.database.run_changes())
+    }
+
+    async fn run_events_after(
+        &self,
+        run: &RunId,
+        after: Option<u32>,
+    ) -> Result<Vec<RunEvent>, StoreError> {
+        Self::run_events_after(self, run, after).await
     }
 
     async fn remains_of(&self, files: &[String]) -> Result<Remains, StoreError> {

@@ -13,6 +13,7 @@ mod fault;
 mod graph;
 mod inner;
 mod kept;
+mod listener;
 mod location;
 mod meta;
 mod migrations;
@@ -20,6 +21,7 @@ mod mirror;
 mod records;
 mod rows;
 mod search;
+mod shared_limits;
 mod snapshot;
 mod statistics;
 mod sweep;
@@ -29,8 +31,12 @@ mod transfer;
 mod tx;
 
 pub use base::Base;
-pub use calls::KeysInPostgres;
+pub use calls::{
+    BaseRemoval, BasesInPostgres, BegunResponse, KeysInPostgres, RESPONSE_LEASE, RequestName,
+    ResponsesInPostgres, StoredResponse,
+};
 pub use database::{Connections, Database};
 pub use error::ServerProblem;
 pub use location::Location;
+pub use shared_limits::LimitsInPostgres;
 pub use transfer::{export_file, import};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pikerag_knowledge::StoreError;
 use tokio_postgres::Config;
@@ -12,6 +13,12 @@ use crate::error::{Context, ServerProblem};
 const USUAL: &str = "main";
 /// How addresses of databases begin.
 const BEGINS: [&str; 2] = ["postgres://", "postgresql://"];
+/// The longest wait for a connection to one host.
+const LONGEST_CONNECT: Duration = Duration::from_secs(10);
+/// The longest time that a connection waits for a host that confirms no packet.
+const LONGEST_SILENCE: Duration = Duration::from_mins(1);
+/// The time before the first packet that checks a connection, if an address does not set it.
+const UNSET_IDLE: Duration = Duration::from_hours(2);
 
 /// The address of a base in a database.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,6 +60,18 @@ impl Location {
         let location = Self { database, base };
         location.config()?;
         Ok(location)
+    }
+
+    /// The address of another base in the same database.
+    #[must_use]
+    pub fn of_base(&self, base: &str) -> Self {
+        Self { database: self.database.clone(), base: base.to_owned() }
+    }
+
+    /// The whole address. It contains the password: never show it.
+    pub fn address(&self) -> String {
+        let sign = if self.database.contains('?') { '&' } else { '?' };
+        format!("{}{sign}base={}", self.database, self.base)
     }
 
     /// The name of the base within the database.
@@ -98,12 +117,24 @@ impl Location {
         }
     }
 
-    /// The parameters of a connection.
+    /// The parameters of a connection. A host that vanishes closes no connection, so a silent one ends
+    /// after a minute, unless the address says otherwise.
     pub(crate) fn config(&self) -> Result<Config, StoreError> {
         let config = self.database.parse::<Config>();
-        config
+        let mut config = config
             .map_err(|source| ServerProblem::Address { address: self.server(), source })
-            .context("reading the address of the database")
+            .context("reading the address of the database")?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(LONGEST_CONNECT);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(LONGEST_SILENCE);
+        }
+        if config.get_keepalives_idle() == UNSET_IDLE {
+            let (idle, interval) = (LONGEST_SILENCE / 3, LONGEST_SILENCE / 6);
+            config.keepalives_idle(idle).keepalives_interval(interval).keepalives_retries(4);
+        }
+        Ok(config)
     }
 }
 
@@ -143,6 +174,19 @@ mod tests {
             Location::parse("postgres:/db/pikerag").unwrap().shown(),
             "postgres://db/pikerag?base=main"
         );
+    }
+
+    #[test]
+    fn a_connection_to_a_host_that_vanished_ends_after_a_minute() {
+        let config = |address: &str| Location::parse(address).unwrap().config().unwrap();
+        let usual = config("postgres://db/x?base=law");
+        assert_eq!(usual.get_tcp_user_timeout(), Some(&LONGEST_SILENCE));
+        let checks = usual.get_keepalives_interval().unwrap() * 4;
+        assert_eq!(usual.get_keepalives_idle() + checks, LONGEST_SILENCE);
+        let set = config("postgres://db/x?tcp_user_timeout=5&keepalives_idle=9&connect_timeout=3");
+        assert_eq!(set.get_keepalives_idle(), Duration::from_secs(9));
+        assert_ne!(set.get_tcp_user_timeout(), Some(&LONGEST_SILENCE));
+        assert_eq!(set.get_connect_timeout(), Some(&Duration::from_secs(3)));
     }
 
     #[test]

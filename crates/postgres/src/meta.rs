@@ -13,6 +13,8 @@ pub(crate) const UNFINISHED: &str = "forgetting";
 pub(crate) const DATA_VERSION: &str = "data_version";
 /// The number of the last job.
 pub(crate) const LAST_JOB: &str = "last_job";
+/// The fence of the last lease on a job.
+pub(crate) const LAST_FENCE: &str = "last_fence";
 
 /// A counter of `meta`; 0 before its first advance.
 pub(crate) async fn counter(tx: &Tx, key: &str) -> Sql<i64> {

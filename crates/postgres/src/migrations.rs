@@ -11,7 +11,12 @@ use crate::rows;
 use crate::tx::lock;
 
 /// The step to each layout, from the first on.
-const STEPS: &[&str] = &[include_str!("migrations/1.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/1.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
+];
 /// Views and functions that follow from the tables, made again after any step.
 const VIEWS: &str = include_str!("migrations/views.sql");
 /// The layout that this version reads and writes.

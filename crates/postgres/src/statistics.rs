@@ -15,11 +15,13 @@ pub(crate) enum Tables {
     Changed,
 }
 
-/// Updates the statistics. The tables can be read and changed meanwhile.
+/// Updates the statistics. The tables can be read and changed meanwhile. A table is left out while its
+/// statistics or an index of it are made elsewhere, which may take minutes.
 pub(crate) async fn update(database: &Database, tables: Tables) -> Result<(), StoreError> {
     let doing = "updating the statistics of tables";
     let client = database.lent(Access::Documents).await?;
-    let sql = "SELECT format('ANALYZE %I.%I', schemaname, relname) FROM pg_stat_user_tables
+    let sql = "SELECT format('ANALYZE (SKIP_LOCKED) %I.%I', schemaname, relname)
+         FROM pg_stat_user_tables
          WHERE schemaname = 'pikerag' AND ($1 OR 1000 + n_live_tup / 10 < n_mod_since_analyze)
          ORDER BY relname";
     for row in client.query(sql, &[&(tables == Tables::All)]).await.context(doing)? {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use deadpool_postgres::Object;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use pikerag_knowledge::{Lease, StoreError};
 use tokio::runtime::Handle;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -24,7 +25,13 @@ pub(crate) mod lock {
     pub(crate) const FORGETTING: i32 = 0x504d;
     /// Held while indexes of vectors are made.
     pub(crate) const INDEXES: i32 = 0x504e;
+    /// Held while names of uploads are taken and given up.
+    pub(crate) const UPLOADS: i32 = 0x5055;
 }
+
+/// The longest silence of a worker in a transaction, such as behind a broken network. Its locks would
+/// keep others from its jobs.
+const SILENCE: &str = "SET LOCAL idle_in_transaction_session_timeout = '2min'";
 
 /// The content that a transaction reads or changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +60,15 @@ impl Access {
             _ => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
         };
         let exclusive = |class: i32| format!("SELECT pg_advisory_xact_lock({class}, {base});");
+        // A removal holds both locks, so no row of a removed base is written after it.
+        let checked = format!("SELECT pikerag.check_base({base});");
         let more = match self {
             // The first statement fixes the state.
             Self::Read | Self::Held => "SELECT 1;".to_owned(),
-            Self::Documents => exclusive(lock::DOCUMENTS),
+            Self::Documents => exclusive(lock::DOCUMENTS) + &checked,
             Self::Records => {
-                format!("SELECT pg_advisory_xact_lock_shared({}, {base});", lock::FORGETTING)
+                let shared = lock::FORGETTING;
+                format!("SELECT pg_advisory_xact_lock_shared({shared}, {base}); {checked}")
             }
             Self::Unsynced => "SET LOCAL synchronous_commit = off;".to_owned(),
             Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS),
@@ -133,6 +143,18 @@ impl Tx {
         self.run(sql, &[&sections]).await?;
         // Without statistics, the planner takes each list for a long one.
         self.batch("ANALYZE pg_temp.admitted; ANALYZE pg_temp.admitted_sections;").await
+    }
+
+    /// Fails unless the lease still exists, which then cannot end before this transaction. Renewing it
+    /// does not wait: this lock keeps the row from deletion only. If the worker falls silent within
+    /// the transaction, the server ends it.
+    pub(crate) async fn hold_lease(&self, lease: Lease) -> Sql<()> {
+        self.batch(SILENCE).await?;
+        let sql = "SELECT 1 FROM pikerag_base.job_leases WHERE fence = $1 FOR KEY SHARE";
+        match self.exists(sql, &[&lease.fence.cast_signed()]).await? {
+            true => Ok(()),
+            false => Err(Fault::Store(StoreError::LeaseLost { job: lease.job })),
+        }
     }
 
     /// All rows of a statement.

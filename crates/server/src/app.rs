@@ -1,7 +1,8 @@
 //! Holds the state that requests share: the engine, the bases by name, the keys.
 
+mod host;
+
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use pikerag_engine::keys::{Key, KeyUse, Keys, KeysError, Scope, now};
-use pikerag_engine::knowledge::{Condition, JobRecord};
+use pikerag_engine::knowledge::Condition;
 use pikerag_engine::settings::ServerSettings;
-use pikerag_engine::{Engine, EngineError, Session};
+use pikerag_engine::{Engine, EngineError, Session, shown_base};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -120,7 +121,7 @@ impl Shared {
             on_offer,
             audit,
             metrics: Metrics::new(),
-            responses: Responses::default(),
+            responses: Responses::of(engine.settings()),
             address,
             stopping,
             live: RwLock::new(Arc::new(Live::new(engine, settings))),
@@ -154,6 +155,7 @@ impl Shared {
                 let engine = engine.clone();
                 let closing: JoinHandle<()> = self.runtime.spawn(async move {
                     if let Err(error) = engine.close(&folder).await {
+                        let folder = shown_base(&folder);
                         warn!(folder = %folder.display(), %error, "a deleted base was not closed");
                     }
                 });
@@ -345,56 +347,4 @@ fn no_base(name: &str) -> Problem {
         .saying(format!("there is no base `{name}`"))
         .in_chinese(format!("没有知识库 `{name}`"))
         .hint("GET /api/v1/bases lists those that this key opens")
-}
-
-impl Host for Shared {
-    fn jobs(&self) -> &Jobs {
-        &self.jobs
-    }
-
-    fn stopping(&self) -> &CancellationToken {
-        &self.stopping
-    }
-
-    fn runtime(&self) -> &Handle {
-        &self.runtime
-    }
-
-    fn owner_of(&self, base: &str) -> Option<Session> {
-        self.live().bases.get(base).cloned()
-    }
-
-    fn session_of(&self, base: &str, key: Option<&str>) -> Result<Option<Session>, Problem> {
-        let Some(id) = key else { return Ok(self.owner_of(base)) };
-        let key =
-            self.key_of(id)?.filter(|key| Scope::Write <= key.params.scope && key.opens(base));
-        let caller =
-            key.filter(|key| key.params.filter.is_empty()).map(|key| Caller { key: Some(key) });
-        caller.map(|caller| self.whole_base(&caller, base)).transpose()
-    }
-
-    fn hold(&self, base: &str, session: Session) -> Result<Session, Problem> {
-        let live = self.live();
-        // No server deletes a base of the settings.
-        if !live.made.contains(base) {
-            return Ok(session);
-        }
-        live.engine.hold(session).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => Problem::new(503, "base-busy", Fault::Server)
-                .saying(format!("another server is deleting the base `{base}`"))
-                .in_chinese(format!("另一台服务器正在删除知识库 `{base}`"))
-                .hint("try again in a moment"),
-            _ => no_base(base),
-        })
-    }
-
-    fn attempted(&self, base: &str, job: &JobRecord) {
-        if job.state.is_over() {
-            self.metrics.indexed(base, job.state.as_str());
-        }
-    }
-
-    fn offered(&self, offer: &JobOffer) {
-        (self.on_offer)(offer);
-    }
 }

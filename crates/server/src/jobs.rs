@@ -1,28 +1,40 @@
-//! Keeps the jobs of all bases: each base runs its jobs one after the other, and they survive a
-//! restart.
+//! Keeps the jobs of all bases, which survive a restart. In a database, several processes run parts of
+//! them at once; elsewhere a base runs one job after the other.
 
+mod beat;
+mod bill;
+mod closing;
+mod held;
 mod host;
 mod line;
+mod note;
 mod offer;
+mod published;
 mod queue;
 mod reason;
 mod recover;
+mod refresh;
 mod run;
 mod shown;
+mod taking;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use pikerag_engine::keys::Key;
 use pikerag_engine::knowledge::{
-    FileMark, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore, Millis, StoreError,
+    FileMark, JobKind, JobPriority, JobQuery, JobRecord, JobState, Jobs as JobStore, Millis,
+    StopLeases, StoreError, Taking,
 };
-use pikerag_engine::{CreateBase, EngineError, Session, job_names, job_places, setup};
-use tokio::sync::{OwnedMutexGuard, watch};
+use pikerag_engine::{
+    CreateBase, EngineError, Session, job_names, job_places, setup, shares_jobs, worker_name,
+};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tracing::warn;
 
+use self::held::HeldJobs;
 pub(crate) use self::host::Host;
 pub use self::host::JobOffer;
 use self::line::Line;
@@ -33,6 +45,14 @@ use crate::problem::{Fault, Problem};
 const KEPT: usize = 10_000;
 /// The number of jobs in a list.
 const LISTED: usize = 500;
+/// A job with at most this number of files comes before larger ones.
+const FEW: usize = 20;
+/// The pause after a job could not begin, and the first of those between its attempts.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How long a worker may be silent before its part counts as left by a crash.
+const HOLDS: Duration = Duration::from_secs(30);
+/// The longest time that a deletion may hold the jobs of a base. It ends with its process, too.
+const LONGEST_HOLD: Duration = Duration::from_mins(10);
 
 /// The work of an indexing job.
 #[derive(Clone, Debug)]
@@ -51,13 +71,30 @@ impl Work {
     }
 }
 
-/// All jobs of the server.
-#[derive(Default)]
+/// All jobs of the process.
 pub(crate) struct Jobs {
+    /// The name of this process among workers.
+    worker: String,
+    /// How long a lease holds unless it is renewed.
+    holds: Duration,
     /// The jobs that are not over, by base and number.
     live: Mutex<BTreeMap<(String, u64), watch::Sender<Job>>>,
     lines: Mutex<HashMap<String, Arc<Line>>>,
     running: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        // Without random bytes, the number of the process distinguishes it on its host.
+        let own = |_| format!("process/{}", std::process::id());
+        Self {
+            worker: worker_name().unwrap_or_else(own),
+            holds: HOLDS,
+            live: Mutex::default(),
+            lines: Mutex::default(),
+            running: Mutex::default(),
+        }
+    }
 }
 
 impl Jobs {
@@ -75,6 +112,11 @@ impl Jobs {
             JobKind::Watch => Vec::new(),
             JobKind::Index | JobKind::Complete => job_names(session, &work.paths).await?,
         };
+        let priority = match work.kind {
+            JobKind::Complete => JobPriority::Last,
+            JobKind::Index if files.len() <= FEW => JobPriority::Soon,
+            JobKind::Index | JobKind::Watch => JobPriority::Usual,
+        };
         let mut record = JobRecord {
             id: 0,
             kind: work.kind,
@@ -83,6 +125,9 @@ impl Jobs {
             cap_usd: key.and_then(|key| key.params.cap_usd),
             setup: setup(session),
             bill: None,
+            priority,
+            // Only this process knows the folders.
+            worker: (work.kind == JobKind::Watch).then(|| self.worker.clone()),
             retry_refused: work.retry_refused,
             attempts: 0,
             reason: None,
@@ -133,13 +178,26 @@ impl Jobs {
         record.key = key.map(|key| key.id.clone());
         record.cap_usd = key.and_then(|key| key.params.cap_usd);
         record.setup = setup(session);
+        if record.kind == JobKind::Watch {
+            // The server that began it may have ended. Without its folders, a scan reads nothing.
+            let is_of_now = line.folders(|folders| folders.contains_key(&id));
+            record.worker = is_of_now.then(|| self.worker.clone());
+        }
         (record.state, record.reason) = (JobState::Waiting, None);
         (record.attempts, record.due, record.ended) = (0, 0, None);
+        if shares_jobs(session) {
+            // Parts add to the outcome.
+            record.outcome = None;
+        }
         let files = store.job_files(id).await.map_err(failed)?;
         let files = files.into_iter().map(|file| file.file).collect();
         let mark = FileMark::PutBack;
         store.mark_job_files(id, files, mark).await.map_err(failed)?;
-        self.keep(base, store.as_ref(), &record).await;
+        match store.put_job(record.clone()).await {
+            Ok(_) => self.publish(base, &record),
+            Err(StoreError::LeaseLost { .. }) => return Err(still_ending(id)),
+            Err(error) => return Err(failed(error)),
+        }
         line.wake.notify_one();
         Ok(Job::of(base, &record))
     }
@@ -191,18 +249,21 @@ impl Jobs {
         session: &Session,
         files: &[String],
         everywhere: bool,
-    ) -> Result<Option<OwnedMutexGuard<()>>, Problem> {
+    ) -> Result<HeldJobs, Problem> {
         let line = self.line(host, base);
         let order = line.order.lock().await;
         check_open(host, &line, session)?;
+        let mut held = HeldJobs::new(host, &line);
         if let Some(store) = there(session).await? {
-            store.withdraw_files(None, files.to_vec()).await.map_err(failed)?;
+            let stopped = if everywhere { StopLeases::All } else { StopLeases::Readers };
+            let holder = Taking { holds: LONGEST_HOLD, ..self.taking(session) };
+            let lease = store.stop_jobs(files.to_vec(), stopped, holder).await.map_err(failed)?;
+            held.hold = lease.map(|lease| (store, lease));
         }
         // Before the order is released: otherwise the job could begin again first.
-        let held = match line.stop_those_at(files, everywhere) {
-            true => Some(Arc::clone(&line.gate).lock_owned().await),
-            false => None,
-        };
+        if line.stop_those_at(files, everywhere) {
+            held.gate = Some(Arc::clone(&line.gate).write_owned().await);
+        }
         drop(order);
         Ok(held)
     }
@@ -210,6 +271,7 @@ impl Jobs {
     /// One job, with its later states.
     pub(crate) async fn watch(
         &self,
+        host: &Arc<dyn Host>,
         base: &str,
         session: &Session,
         id: u64,
@@ -223,56 +285,21 @@ impl Jobs {
         }
         let Some(store) = there(session).await? else { return Err(no_job(id)) };
         let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
-        let record = found.ok_or_else(|| no_job(id))?;
-        Ok(watch::channel(Job::of(base, &record)).1)
+        let job = Job::of(base, &found.ok_or_else(|| no_job(id))?);
+        if shares_jobs(session) && !job.is_over() {
+            // Another server added it a moment ago. The queue shows its later states.
+            self.go_on(host, base);
+            self.follow(&job);
+            if let Some(live) = live() {
+                return Ok(live);
+            }
+        }
+        Ok(watch::channel(job).1)
     }
 
     /// Resumes the jobs that were accepted before the server ended.
     pub(crate) fn go_on(&self, host: &Arc<dyn Host>, base: &str) {
         self.line(host, base);
-    }
-
-    /// Closes the queue of a base that gets another name. Returns false, and changes nothing, while a
-    /// job waits or runs, or while none may begin.
-    pub(crate) async fn close_idle(&self, base: &str) -> bool {
-        let Some(line) = self.line_of(base) else { return true };
-        // No job can arrive while the order is held.
-        let _order = line.order.lock().await;
-        // A deletion of files may hold the gate.
-        let gate = line.gate.try_lock();
-        let is_idle = gate.is_ok() && self.waiting(base) == 0;
-        if is_idle {
-            self.close(&line);
-        }
-        is_idle
-    }
-
-    /// Closes the queue of a base that is deleted. Waiting jobs are dropped with the base; nothing
-    /// may use the base any more.
-    pub(crate) async fn close_deleted(&self, base: &str) {
-        let Some(line) = self.line_of(base) else { return };
-        let _order = line.order.lock().await;
-        self.close(&line);
-    }
-
-    /// Closes the queue of a base that another server renamed or deleted. No job of this server runs
-    /// there.
-    pub(crate) fn close_changed(&self, base: &str) {
-        if let Some(line) = self.line_of(base) {
-            self.close(&line);
-        }
-    }
-
-    fn line_of(&self, base: &str) -> Option<Arc<Line>> {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.get(base).cloned()
-    }
-
-    fn close(&self, line: &Line) {
-        line.closed.cancel();
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.base);
-        let mut states = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        states.retain(|(base, _), _| *base != line.base);
     }
 
     /// Waits until stopped jobs have recorded their progress.
@@ -298,42 +325,6 @@ impl Jobs {
             line
         };
         Arc::clone(lines.entry(base.to_owned()).or_insert_with(new))
-    }
-
-    /// Publishes a job to its followers until it is over.
-    fn follow(&self, job: &Job) {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (job.base.clone(), job.id);
-        live.entry(key).or_insert_with(|| watch::channel(job.clone()).0);
-    }
-
-    /// Changes the published state of a job.
-    fn show(&self, base: &str, id: u64, change: impl FnOnce(&mut Job)) {
-        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(job) = live.get(&(base.to_owned(), id)) {
-            job.send_modify(change);
-        }
-    }
-
-    /// Stores a job and publishes it.
-    async fn keep(&self, base: &str, store: &dyn JobStore, record: &JobRecord) {
-        if let Err(error) = store.put_job(record.clone()).await {
-            warn!(base, job = record.id, %error, "the state of a job was not stored");
-        }
-        let job = Job::of(base, record);
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (base.to_owned(), record.id);
-        match live.get(&key) {
-            Some(held) => held.send_modify(|held| {
-                let (stage, done, total) = (std::mem::take(&mut held.stage), held.done, held.total);
-                *held =
-                    Job { stage, done, total, bill: job.bill.clone().or(held.bill.take()), ..job };
-            }),
-            None => drop(live.insert(key.clone(), watch::channel(job).0)),
-        }
-        if record.state.is_over() {
-            live.remove(&key);
-        }
     }
 }
 
@@ -367,6 +358,14 @@ fn check_open(host: &Arc<dyn Host>, line: &Line, session: &Session) -> Result<()
             .saying(format!("there is no base `{}`", line.base))
             .in_chinese(format!("没有知识库 `{}`", line.base))),
     }
+}
+
+/// A job has failed, and other workers have not ended their parts of it.
+fn still_ending(id: u64) -> Problem {
+    Problem::new(409, "not-offered", Fault::Caller)
+        .saying(format!("workers still end the earlier attempt of job {id}"))
+        .in_chinese(format!("工作进程尚未结束任务 {id} 的上一次运行"))
+        .hint("try again in a moment")
 }
 
 fn no_job(id: u64) -> Problem {
@@ -408,6 +407,12 @@ mod tests {
             &self.runtime
         }
 
+        fn runs_jobs(&self, _: &str) -> bool {
+            true
+        }
+
+        fn begun(&self, _: &str, _: &JobRecord, _: usize) {}
+
         fn owner_of(&self, base: &str) -> Option<Session> {
             (*self.name.lock().unwrap() == base).then(|| self.session.clone())
         }
@@ -442,7 +447,7 @@ mod tests {
         let host: Arc<dyn Host> = Arc::<OneBase>::clone(&own);
         let held = own.jobs.line(&host, "law");
         // A deletion of files is under way.
-        let gate = Arc::clone(&held.gate).lock_owned().await;
+        let gate = Arc::clone(&held.gate).write_owned().await;
         assert!(!own.jobs.close_idle("law").await);
         drop(gate);
         assert!(own.jobs.close_idle("law").await);

@@ -71,7 +71,9 @@ impl Reloader {
         differ.keep("server.runs", &then.runs, &mut now.runs);
         differ.keep("server.runs_waiting", &then.runs_waiting, &mut now.runs_waiting);
         differ.keep("server.grace_seconds", &then.grace, &mut now.grace);
+        differ.keep("server.drain_seconds", &then.drain, &mut now.drain);
         differ.keep("server.wrong_keys", &then.wrong_keys, &mut now.wrong_keys);
+        differ.keep("server.run_jobs", &then.run_jobs, &mut now.run_jobs);
         // A kept name must mean the same folder, because jobs and running requests refer to it.
         let mut folders = now.bases.clone();
         for (name, folder) in &mut folders {

@@ -1,4 +1,7 @@
-//! Keeps the responses to POSTs that have an `Idempotency-Key`.
+//! Keeps the responses to POSTs that have an `Idempotency-Key`: in this process, or in a database for
+//! all servers over it.
+
+mod shared;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +10,11 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use pikerag_engine::knowledge::error_chain;
+use pikerag_engine::settings::Settings;
+use tracing::warn;
 
+use self::shared::{Lease, SharedResponses};
 use crate::problem::{Fault, Problem};
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -20,9 +27,13 @@ pub(crate) const ALL_BYTES: usize = 32 << 20;
 /// The limit of bytes of one kept response.
 pub(crate) const BYTES: usize = 1 << 20;
 
-/// The responses of this process, by caller and key.
+/// The responses, by caller and key.
 #[derive(Default)]
-pub(crate) struct Responses(Mutex<Held>);
+pub(crate) struct Responses {
+    /// Those of this process; requests alone, if responses are shared.
+    held: Mutex<Held>,
+    shared: Option<SharedResponses>,
+}
 
 #[derive(Default)]
 struct Held {
@@ -53,8 +64,17 @@ pub(crate) struct Kept {
 }
 
 impl Responses {
+    /// The responses of a server with these settings.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let shared = pikerag_engine::shared_responses(settings).unwrap_or_else(|error| {
+            warn!(error = error_chain(&error), "other servers do not see kept responses");
+            None
+        });
+        Self { held: Mutex::default(), shared: shared.map(SharedResponses::new) }
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a request; `Err` with the response, if the request is a repetition.
@@ -66,23 +86,18 @@ impl Responses {
         let mut held = self.held();
         held.drop_old();
         let Some(entry) = held.by_name.get(name) else {
-            return Ok(self.first(&mut held, name, Some(fingerprint)));
+            let mut first = self.first(&mut held, name, Some(fingerprint));
+            drop(held);
+            if let Some(shared) = &self.shared {
+                first.lease = Some(shared.begin(name, Some(fingerprint))?);
+            }
+            return Ok(first);
         };
         if entry.fingerprint.is_some_and(|own| own != fingerprint) {
-            let problem = Problem::new(422, "idempotency-key-reused", Fault::Caller)
-                .saying("this Idempotency-Key belongs to another request")
-                .hint("use a new key for each request");
-            return Err(Box::new(problem.into_response()));
+            return Err(Box::new(reused()));
         }
         Err(Box::new(match &entry.response {
-            Some(_) if entry.began_at < held.forgettings => Problem::new(
-                409,
-                "response-forgotten",
-                Fault::Caller,
-            )
-            .saying("the response to this request is gone because a document was forgotten since")
-            .hint("use a new key to repeat the request")
-            .into_response(),
+            Some(_) if entry.began_at < held.forgettings => forgotten(),
             Some(kept) => kept.replayed(),
             None => under_way(),
         }))
@@ -94,7 +109,14 @@ impl Responses {
         let mut held = self.held();
         held.drop_old();
         match held.by_name.get(name).map(|entry| entry.response.is_some()) {
-            None => Ok(self.first(&mut held, name, None)),
+            None => {
+                let mut first = self.first(&mut held, name, None);
+                drop(held);
+                if let Some(shared) = &self.shared {
+                    first.lease = Some(shared.begin_form(name)?);
+                }
+                Ok(first)
+            }
             Some(true) => Err(Earlier::Kept),
             Some(false) => Err(Earlier::UnderWay(Box::new(under_way()))),
         }
@@ -108,12 +130,15 @@ impl Responses {
     ) -> UnderWay<'_> {
         let began_at = held.forgettings;
         held.by_name.insert(name.clone(), Entry { fingerprint, response: None, began_at });
-        UnderWay { responses: self, name: name.clone() }
+        UnderWay { responses: self, name: name.clone(), lease: None }
     }
 
     /// Responses may hold the text of a forgotten document, so kept and running responses are not
     /// repeated.
     pub(crate) fn forget(&self) {
+        if let Some(shared) = &self.shared {
+            shared.forget();
+        }
         let mut held = self.held();
         held.forgettings += 1;
         for entry in held.by_name.values_mut() {
@@ -137,6 +162,20 @@ pub(crate) enum Earlier {
     /// Its response is kept. Whether it answers the repetition is known when its form has arrived:
     /// see [`Responses::begin`].
     Kept,
+}
+
+fn reused() -> Response {
+    Problem::new(422, "idempotency-key-reused", Fault::Caller)
+        .saying("this Idempotency-Key belongs to another request")
+        .hint("use a new key for each request")
+        .into_response()
+}
+
+fn forgotten() -> Response {
+    Problem::new(409, "response-forgotten", Fault::Caller)
+        .saying("the response to this request is gone because a document was forgotten since")
+        .hint("use a new key to repeat the request")
+        .into_response()
 }
 
 fn under_way() -> Response {
@@ -173,11 +212,16 @@ impl Kept {
 pub(crate) struct UnderWay<'a> {
     responses: &'a Responses,
     name: Name,
+    /// Other servers over the same database wait for this one.
+    lease: Option<Lease>,
 }
 
 impl UnderWay<'_> {
     /// Keeps the response for repetitions with the same fingerprint.
     pub(crate) fn keep(&self, kept: Kept, fingerprint: blake3::Hash) {
+        if let Some(lease) = &self.lease {
+            return lease.keep(kept, fingerprint);
+        }
         let mut held = self.responses.held();
         let forgettings = held.forgettings;
         if let Some(entry) = held.by_name.get_mut(&self.name) {

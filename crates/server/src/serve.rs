@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -23,6 +24,7 @@ use rmcp::transport::stdio;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, lookup_host};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::app::Shared;
@@ -46,6 +48,11 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 const LAST: Duration = Duration::from_millis(500);
 /// How long before the end of `server.grace_seconds` running requests are cancelled.
 pub(crate) const CANCELLED_BEFORE: Duration = LAST.saturating_mul(2);
+
+/// How often runs of ended servers are looked for.
+const SILENT_RUNS: Duration = Duration::from_mins(1);
+/// How long a server that stops takes the connections that the system has accepted already.
+const BACKLOG: Duration = Duration::from_millis(50);
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +124,7 @@ pub async fn serve(
     let app = Arc::new(Shared::new(engine, keys, audit, address, settings, file, on_offer));
     tokio::spawn(settle(Arc::clone(&app)));
     tokio::spawn(finish_forgetting(Arc::clone(&app)));
+    tokio::spawn(end_silent_runs(Arc::clone(&app)));
     go_on(&app);
     Ok(Serving { listener, app, address, connections })
 }
@@ -136,7 +144,7 @@ fn within_descriptors(settings: ServerSettings) -> (ServerSettings, usize) {
 }
 
 /// The store of keys. It must be intact, and must exist if keys were ever made.
-fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
+pub(crate) fn keys_of(engine: &Engine) -> Result<Option<Keys>, ServeError> {
     let settings = engine.settings();
     let mark = mark_of_need(settings);
     let Some(path) = &settings.server.keys else {
@@ -171,6 +179,28 @@ async fn settle(app: Arc<Shared>) {
     }
 }
 
+/// Ends runs in databases whose server has ended, until this server stops.
+async fn end_silent_runs(app: Arc<Shared>) {
+    while !app.stopping.is_cancelled() {
+        let names: Vec<String> = app.live().bases.keys().cloned().collect();
+        for name in names {
+            // The other bases are not held: they may be deleted meanwhile.
+            let Some(session) = app.live().bases.get(&name).cloned() else { continue };
+            match pikerag_engine::end_silent_runs(&session).await {
+                Ok(0) => {}
+                Ok(runs) => info!(base = name, runs, "runs of an ended server were ended"),
+                Err(error) => {
+                    warn!(base = name, %error, "runs of ended servers were not looked for");
+                }
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(SILENT_RUNS) => {}
+            () = app.stopping.cancelled() => {}
+        }
+    }
+}
+
 /// Resumes only the jobs that were accepted before the server ended.
 fn go_on(app: &Arc<Shared>) {
     let live = app.live();
@@ -179,6 +209,15 @@ fn go_on(app: &Arc<Shared>) {
         if let Some(folders) = live.settings.watch.get(name) {
             watch(app, name, folders);
         }
+    }
+}
+
+/// Waits until a stopping server accepts no more connections; forever while it does not stop.
+/// Connections that the system has accepted already are still taken.
+async fn until_drained(since: Option<Instant>, drain: Duration) {
+    match since {
+        Some(since) => tokio::time::sleep_until(since + drain + BACKLOG).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -222,17 +261,28 @@ impl Serving {
         Reloader::new(Arc::clone(&self.app))
     }
 
-    /// Accepts requests until `stopped`. Then running requests finish, or are cancelled shortly
-    /// before `server.grace_seconds` are over: their runs are kept as cancelled.
+    /// Accepts requests until `stopped`. From then on `/ready` fails, and connections are accepted for
+    /// `server.drain_seconds` more, until proxies have noticed. Then running requests finish, or are
+    /// cancelled shortly before `server.grace_seconds` are over: their runs are kept as cancelled.
     pub async fn until(self, stopped: impl Future<Output = ()>) {
         let service = router(Arc::clone(&self.app));
         let graceful = GracefulShutdown::new();
         let places = Arc::new(Semaphore::new(self.connections));
+        let (grace, drain) = {
+            let settings = &self.app.live().settings;
+            (settings.grace, settings.drain)
+        };
         let mut stopped = std::pin::pin!(stopped);
+        let mut stopping_since: Option<Instant> = None;
         loop {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
-                () = &mut stopped => break,
+                () = &mut stopped, if stopping_since.is_none() => {
+                    self.app.stopping.cancel();
+                    stopping_since = Some(Instant::now());
+                    continue;
+                }
+                () = until_drained(stopping_since, drain) => break,
             };
             let (stream, peer) = match accepted {
                 Ok((stream, peer)) => (stream, Peer(peer.ip())),
@@ -252,9 +302,15 @@ impl Serving {
                 request.extensions_mut().insert(peer);
                 let come = Come::note(&app, &mut request);
                 let answer = routes.call(request);
+                let stopping = app.stopping.clone();
                 async move {
-                    let response = answer.await;
+                    let mut response = answer.await;
                     come.is_answered();
+                    // The next request of this client then goes to another server.
+                    if let (Ok(response), true) = (&mut response, stopping.is_cancelled()) {
+                        let close = HeaderValue::from_static("close");
+                        response.headers_mut().insert(header::CONNECTION, close);
+                    }
                     response
                 }
             });
@@ -266,9 +322,9 @@ impl Serving {
                 drop(place);
             });
         }
-        self.app.stopping.cancel();
         drop(self.listener);
-        let grace = self.app.live().settings.grace.saturating_sub(CANCELLED_BEFORE);
+        let passed = stopping_since.map(|since| since.elapsed()).unwrap_or_default();
+        let grace = grace.saturating_sub(CANCELLED_BEFORE).saturating_sub(passed);
         let jobs = tokio::time::timeout(grace, self.app.jobs.ended());
         let requests = tokio::time::timeout(grace, graceful.shutdown());
         let (jobs, requests) = tokio::join!(jobs, requests);

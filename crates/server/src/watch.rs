@@ -24,6 +24,11 @@ const STEP: Duration = Duration::from_millis(250);
 
 /// Watches the folders of a base on a thread of its own until the server stops.
 pub(crate) fn watch(app: &App, base: &str, folders: &[PathBuf]) {
+    if !app.runs_jobs(base) {
+        // Its scans would wait forever, because no worker knows the folders.
+        warn!(base, "its folders are not watched: `server.run_jobs` is false");
+        return;
+    }
     let (app, name, folders) = (Arc::clone(app), base.to_owned(), folders.to_vec());
     let thread = std::thread::Builder::new().name(format!("watch {base}"));
     let begun = thread.spawn(move || Watch { app, base: name, folders }.until_stopped());

@@ -681,7 +681,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A run with all its events. */
+        /**
+         * A run with all its events. With `Accept: text/event-stream` it sends a stream: `run`, then each
+         *     `event` of the trace, also while another server makes them, then `ended`. A client that lost the
+         *     connection continues with `Last-Event-ID`, on any server over the same base.
+         */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -3258,6 +3262,31 @@ export interface components {
             same_as: string[];
             /** @description The name under which it was uploaded; none for a file from this machine. */
             sent_as: string | null;
+        };
+        /** @description An event of the stream of a kept run: its name and its data. */
+        FollowEvent: {
+            /** @description The first event: the run as it is now. */
+            data: components["schemas"]["RunSummary"];
+            /** @enum {string} */
+            event: "run";
+        } | {
+            /**
+             * @description The next event of its trace. The `id` of the stream's event is its number: sent as
+             *     `Last-Event-ID`, it continues behind this event, on any server.
+             */
+            data: components["schemas"]["RunEvent"];
+            /** @enum {string} */
+            event: "event";
+        } | {
+            /** @description The last event: the run as it ended, or as its server left it. */
+            data: components["schemas"]["RunSummary"];
+            /** @enum {string} */
+            event: "ended";
+        } | {
+            /** @description The last event if the run cannot be read any more. */
+            data: components["schemas"]["Problem"];
+            /** @enum {string} */
+            event: "problem";
         };
         /** @description A forecast of a series. */
         Forecast: {
@@ -10867,13 +10896,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A run with its events. */
+            /** @description A run with its events. As `text/event-stream`, a stream of events: each has the schema of that media type. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RunResponse"];
+                    "text/event-stream": components["schemas"]["FollowEvent"];
                 };
             };
             /** @description A parameter, a header or the body is wrong; the error names it. */

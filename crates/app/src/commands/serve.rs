@@ -50,6 +50,8 @@ pub(super) async fn serve(
     let on_offer = move |offer: &JobOffer| note(&offered(offer, output.language));
     let serving = listen(engine, Some(file.clone()), on_offer).await?;
     tokio::spawn(reload_at_hangup(serving.reloader(), file, output));
+    // Before anybody learns that it listens.
+    let signalled = signalled();
     let url = format!("http://{}", serving.address());
     match output.json {
         true => {
@@ -62,7 +64,7 @@ pub(super) async fn serve(
     }
     serving
         .until(async {
-            signalled().await;
+            signalled.await;
             at_the_latest(grace);
             output.note(
                 "shutting down: finishing running requests (Ctrl-C again to quit now)",
@@ -116,7 +118,7 @@ fn at_the_latest(grace: Duration) {
 }
 
 /// The cost of a job that needs approval, and the request that approves it.
-fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String {
+pub(super) fn offered(JobOffer { base, id, bill }: &JobOffer, language: Language) -> String {
     let mut takes = Vec::new();
     if 0 < bill.calls {
         let (calls, tokens) = (bill.calls, bill.tokens);

@@ -111,6 +111,8 @@ mod serve;
 #[cfg(test)]
 mod serving;
 #[cfg(test)]
+mod several_servers;
+#[cfg(test)]
 mod shared_models;
 #[cfg(test)]
 mod structured;
@@ -132,3 +134,5 @@ mod train;
 mod trust;
 #[cfg(test)]
 mod uploads;
+#[cfg(test)]
+mod workers;

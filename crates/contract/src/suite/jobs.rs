@@ -1,7 +1,7 @@
 //! Tests that a store keeps jobs with their files, and finds them by state.
 
 use pikerag_knowledge::{
-    FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Millis,
+    FileMark, JobBill, JobFile, JobKind, JobPriority, JobQuery, JobRecord, JobState, Millis,
 };
 
 use crate::{Shelf, Store};
@@ -88,11 +88,11 @@ pub async fn old_jobs_are_pruned_and_unfinished_ones_stay(shelf: &Shelf<impl Sto
     assert_eq!(base.add_job(job(JobState::Waiting, 0), Vec::new()).await.unwrap(), 5);
 }
 
-fn names(names: &[&str]) -> Vec<String> {
+pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn job(state: JobState, due: Millis) -> JobRecord {
+pub(super) fn job(state: JobState, due: Millis) -> JobRecord {
     JobRecord {
         id: 0,
         kind: JobKind::Index,
@@ -101,6 +101,8 @@ fn job(state: JobState, due: Millis) -> JobRecord {
         cap_usd: Some(1.5),
         setup: "s".to_owned(),
         bill: Some(JobBill { calls: 2, tokens: 300, usd: None, texts: 1 }),
+        priority: JobPriority::Usual,
+        worker: None,
         retry_refused: false,
         attempts: 1,
         reason: Some("it was cut off".to_owned()),

@@ -12,16 +12,21 @@ use crate::base::{Base, address_of};
 use crate::error::{EngineError, Result};
 
 impl Engine {
-    /// The base of an address, which must exist. It stays open.
+    /// The base of an address, which must exist. It stays open, unless it was removed: another process
+    /// may have made one of the same name, which has another number.
     pub(super) async fn base_in_database(
         &self,
         location: &Location,
         held: &mut Option<Opened>,
     ) -> Result<Base> {
-        if let Some(opened) = held {
+        let database = self.database(location).await?;
+        let number = database.find(location.base()).await?;
+        let identity = number.map(|number| (u64::from(number.unsigned_abs()), 0));
+        if let Some(opened) = held
+            && opened.file == identity
+        {
             return Ok(opened.base.clone());
         }
-        let database = self.database(location).await?;
         let base = match pikerag_postgres::Base::open(&database, location).await {
             Ok(base) => Base::new(base),
             Err(StoreError::NotOurs { .. }) => {
@@ -29,7 +34,7 @@ impl Engine {
             }
             Err(error) => return Err(error.into()),
         };
-        *held = Some(Opened { base: base.clone(), file: None });
+        *held = Some(Opened { base: base.clone(), file: identity });
         Ok(base)
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, PoisonError, Weak};
 
+use pikerag_postgres::Location;
 use tracing::warn;
 
 use super::{Engine, Session};
@@ -33,6 +34,10 @@ impl Engine {
     /// ```
     pub fn hold(&self, session: Session) -> io::Result<Session> {
         let folder = session.folder();
+        // A write into a base that was removed from a database fails; reads keep their state.
+        if Location::is_address(folder) {
+            return Ok(session);
+        }
         let Some(own) = folder.parent() else { return Ok(session) };
         let mut held = self.0.process.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(used) = held.get(folder).and_then(Weak::upgrade) {

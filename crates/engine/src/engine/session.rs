@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 use pikerag_baselines::Method;
 use pikerag_indexing::{Available, Params, Tools};
-use pikerag_knowledge::{ChatModel, Filter, KnowledgeBase, Ledger, Role, RunEvent, Structure};
+use pikerag_knowledge::{
+    ChatModel, Filter, KnowledgeBase, Lease, Ledger, Role, RunEvent, Structure,
+};
 use pikerag_methods::adaptive::try_out;
 use pikerag_methods::{Models, Ports, Tables};
 use pikerag_models::{CallContext, MemoryLedger, Mode, OpenCalls, Payer, Pins, Transport};
@@ -53,6 +55,8 @@ pub struct Session {
     is_background: bool,
     /// Shows the chat calls that have no reply yet; `None` if nobody watches.
     open_calls: Option<Arc<OpenCalls>>,
+    /// The lease of the job that this session works for.
+    lease: Option<Lease>,
     /// Counted by [`Engine::sessions_over`].
     _user: Arc<()>,
     /// See [`Engine::hold`].
@@ -72,6 +76,7 @@ impl Session {
             payer: None,
             is_background: false,
             open_calls: None,
+            lease: None,
             _used: None,
         }
     }
@@ -138,19 +143,13 @@ impl Session {
     /// The base for a verb that reads only through [`Session::snapshot`], which shows each caller
     /// the visible part.
     pub(crate) async fn base_in_part(&self) -> Result<Base> {
-        self.engine.base(&self.folder).await
+        self.under_lease(self.engine.base(&self.folder).await?).await
     }
 
     /// The base for a question or search that begins now. If a document is forgotten meanwhile, the
     /// base keeps nothing more of it.
     pub(crate) async fn base_for_a_question(&self) -> Result<Base> {
         Ok(self.base_in_part().await?.for_a_question().await?)
-    }
-
-    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
-    pub(crate) async fn visible_base(&self) -> Result<Base> {
-        let base = self.base_in_part().await?;
-        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
     }
 
     /// The base for verbs that count: the live base, or a snapshot if the caller sees only a part.
@@ -165,7 +164,7 @@ impl Session {
                 return Ok(base);
             }
         }
-        self.engine.base_or_create(&self.folder).await
+        self.under_lease(self.engine.base_or_create(&self.folder).await?).await
     }
 
     /// A snapshot for a question: the part of the base that the filter admits and the caller may

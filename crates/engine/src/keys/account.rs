@@ -1,6 +1,7 @@
 //! Charges calls to the key that they are made with, under its cap, as long as the key is valid.
 
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use pikerag_knowledge::{ChargeEnd, Key, KeyCharge, KeyStore, ModelError, Reserved, StoreError};
 use pikerag_models::{Charge, ChargeOutcome, Hold, Payer, Usd};
@@ -59,6 +60,8 @@ impl Payer for KeyAccount {
             let spent = format!("this call can cost {} on top of {held}", charge.most);
             ModelError::OverBudget { cap: Usd::from_picodollars(cap).to_string(), spent }
         };
+        // Money of ended calls, which an outage of the store kept reserved, becomes free first.
+        self.keys.settle_again().map_err(unrecorded)?;
         match self.store().reserve(&own, now()).map_err(unrecorded)? {
             Reserved::Yes(number) => Ok(Hold::Held(number)),
             Reserved::Later { cap, held } => Ok(Hold::Later(over(cap, held))),
@@ -74,7 +77,8 @@ impl Payer for KeyAccount {
             ChargeOutcome::Unknown => ChargeEnd::Unknown,
         };
         if let Err(error) = self.store().close(reservation, end) {
-            warn!(key = self.key.id, %error, "a call is not settled: it counts with the highest cost that it can have");
+            warn!(key = self.key.id, %error, "a call is not settled yet: it counts with the highest cost that it can have");
+            self.keys.lock_unsettled().push((reservation, end));
         }
     }
 }
@@ -84,6 +88,23 @@ fn unrecorded(source: StoreError) -> ModelError {
 }
 
 impl Keys {
+    /// Ends the reservations of calls that are over and that the store did not end at the time.
+    fn settle_again(&self) -> Result<(), StoreError> {
+        let mut unsettled = mem::take(&mut *self.lock_unsettled());
+        while let Some((reservation, end)) = unsettled.pop() {
+            if let Err(error) = self.store().close(reservation, end) {
+                unsettled.push((reservation, end));
+                self.lock_unsettled().append(&mut unsettled);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_unsettled(&self) -> MutexGuard<'_, Vec<(i64, ChargeEnd)>> {
+        self.0.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Settles reservations that ended processes left for calls of this session's base, if its
     /// ledger shows their price. The others continue to count with their highest cost.
     ///

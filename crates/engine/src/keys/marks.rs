@@ -8,7 +8,7 @@ use pikerag_postgres::Location;
 use tracing::warn;
 
 use crate::made_bases::MadeBases;
-use crate::settings::Settings;
+use crate::settings::{Settings, USUAL_KEYS};
 
 /// The name of the mark in the folder of a base.
 const MARK: &str = "keys.needed";
@@ -28,9 +28,14 @@ fn places(settings: &Settings) -> Vec<PathBuf> {
     beside.into_iter().chain(bases).collect()
 }
 
-/// The first mark that exists.
+/// The first mark that exists. Keys in a database do not replace those of the user's state folder
+/// silently: earlier versions used these by default.
 pub fn mark_of_need(settings: &Settings) -> Option<PathBuf> {
-    places(settings).into_iter().find(|mark| mark.exists())
+    let are_in_database =
+        settings.server.keys.as_ref().is_some_and(|keys| Location::is_address(keys));
+    let earlier = settings.state.as_ref().filter(|_| are_in_database);
+    let earlier = earlier.map(|state| state.join(USUAL_KEYS).with_extension("needed"));
+    places(settings).into_iter().chain(earlier).find(|mark| mark.exists())
 }
 
 /// Writes the marks. A folder that cannot be written stays without one.

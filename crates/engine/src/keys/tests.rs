@@ -1,10 +1,12 @@
 //! Tests that keys are found until they are revoked, and that their secrets are stored nowhere.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 use pikerag_knowledge::{
     ChargeEnd, Filter, KeyCharge, KeyStore, LeftBehind, ModelError, Reserved, StoreError,
 };
-use pikerag_models::{Charge, Usd};
+use pikerag_models::{Charge, ChargeOutcome, Usd};
 
 fn params(name: &str) -> KeyParams {
     KeyParams {
@@ -107,8 +109,18 @@ fn the_use_of_a_key_is_recorded_once_a_minute() {
     assert!(keys.list().unwrap()[0].used.is_some());
 }
 
-/// A store that cannot be read or written.
-struct Broken;
+/// A store that cannot be read or written. Once it is back, money can be reserved and freed.
+#[derive(Clone, Default)]
+struct Broken {
+    is_back: Arc<AtomicBool>,
+    closed: Arc<Mutex<Vec<(i64, ChargeEnd)>>>,
+}
+
+impl Broken {
+    fn or_back<T>(&self, value: T) -> Result<T, StoreError> {
+        if self.is_back.load(Ordering::Relaxed) { Ok(value) } else { broken() }
+    }
+}
 
 fn broken<T>() -> Result<T, StoreError> {
     Err(StoreError::Missing { what: "the disk".to_owned() })
@@ -144,11 +156,13 @@ impl KeyStore for Broken {
     }
 
     fn reserve(&self, _: &KeyCharge, _: Millis) -> Result<Reserved, StoreError> {
-        broken()
+        self.or_back(Reserved::Yes(3))
     }
 
-    fn close(&self, _: i64, _: ChargeEnd) -> Result<(), StoreError> {
-        broken()
+    fn close(&self, reservation: i64, end: ChargeEnd) -> Result<(), StoreError> {
+        self.or_back(())?;
+        self.closed.lock().unwrap().push((reservation, end));
+        Ok(())
     }
 
     fn left_behind(&self, _: Millis) -> Result<Vec<LeftBehind>, StoreError> {
@@ -162,7 +176,7 @@ impl KeyStore for Broken {
 
 #[test]
 fn a_broken_store_admits_no_caller_and_pays_for_nothing() {
-    let keys = Keys::over(Box::new(Broken), PathBuf::from("keys.sqlite"));
+    let keys = Keys::over(Box::new(Broken::default()), PathBuf::from("keys.sqlite"));
     assert!(
         keys.were_made().is_err() && keys.find("x").is_err() && keys.make(params("a")).is_err()
     );
@@ -173,4 +187,22 @@ fn a_broken_store_admits_no_caller_and_pays_for_nothing() {
     let charge = Charge { most: Usd::default(), base: String::new(), calls: Vec::new() };
     assert!(matches!(payer.reserve(&charge), Err(ModelError::Ledger { .. })));
     assert!(payer.left().is_err());
+}
+
+/// Otherwise an outage at the end of a call holds the money of other calls for minutes.
+#[test]
+fn calls_that_ended_during_an_outage_are_settled_before_the_next_call() {
+    let store = Broken::default();
+    let keys = Keys::over(Box::new(store.clone()), PathBuf::from("keys.sqlite"));
+    let key = Key { id: "x".to_owned(), digest: digest("x"), made: 0, params: params("a") };
+    let payer = keys.grant(&key).payer.unwrap();
+    payer.close(1, ChargeOutcome::Nothing);
+    payer.close(2, ChargeOutcome::Unknown);
+    let charge = Charge { most: Usd::default(), base: String::new(), calls: Vec::new() };
+    assert!(payer.reserve(&charge).is_err());
+    store.is_back.store(true, Ordering::Relaxed);
+    assert!(payer.reserve(&charge).is_ok() && payer.reserve(&charge).is_ok());
+    let mut closed = store.closed.lock().unwrap().clone();
+    closed.sort_unstable_by_key(|one| one.0);
+    assert_eq!(closed, [(1, ChargeEnd::Nothing), (2, ChargeEnd::Unknown)]);
 }

@@ -14,13 +14,13 @@ use crate::base::{Base, folder_of};
 use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::settings::this_folder;
-use crate::uploads::Uploads;
+use crate::uploads::UploadPlaces;
 
 /// The files of a base as programs name them. Making it costs one pass over the files, and finding a
 /// file does not depend on their number.
 pub(crate) struct CalledFiles<'a> {
     names: &'a Names,
-    uploads: &'a Uploads,
+    uploads: &'a UploadPlaces,
     /// Positions in the list of files, by name and by URI.
     by_name: HashMap<Cow<'a, str>, Vec<usize>>,
     by_place: HashMap<&'a Path, Vec<usize>>,
@@ -28,7 +28,7 @@ pub(crate) struct CalledFiles<'a> {
 
 impl Names {
     /// The files of the base as programs name them.
-    pub(crate) fn called_files<'a>(&'a self, uploads: &'a Uploads) -> CalledFiles<'a> {
+    pub(crate) fn called_files<'a>(&'a self, uploads: &'a UploadPlaces) -> CalledFiles<'a> {
         let mut by_name: HashMap<Cow<'a, str>, Vec<usize>> = HashMap::new();
         let mut by_place: HashMap<&'a Path, Vec<usize>> = HashMap::new();
         for (at, file) in self.records.iter().enumerate() {
@@ -82,7 +82,7 @@ impl<'a> CalledFiles<'a> {
 /// The names of the uploaded files of a base.
 pub(crate) struct UploadNames {
     root: Root,
-    uploads: Uploads,
+    uploads: UploadPlaces,
 }
 
 impl Session {
@@ -91,11 +91,12 @@ impl Session {
     pub(crate) async fn upload_names(&self, base: &Base) -> Result<Option<UploadNames>> {
         let Some(kept) = base.root().await? else { return Ok(None) };
         let here = this_folder().map_err(EngineError::NoFolder)?;
-        let uploads = Uploads::beside(&here.join(folder_of(self.folder())));
-        Ok(Some(UploadNames {
-            root: Root::kept(&kept, &here.join(folder_of(base.folder()))),
-            uploads,
-        }))
+        let root = Root::kept(&kept, &here.join(folder_of(base.folder())));
+        let uploads = match base.stored_uploads() {
+            Some(_) => UploadPlaces::below(&root.folder, self.folder()),
+            None => UploadPlaces::beside(&here.join(folder_of(self.folder()))),
+        };
+        Ok(Some(UploadNames { root, uploads }))
     }
 
     /// The filter, whose conditions on documents also admit uploaded files by the names of their
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     /// Names of a base in `TOP/.pikerag`, typed in `TOP/elsewhere`; its uploads are beside it.
-    fn names(records: &[&str]) -> (tempfile::TempDir, Names, Uploads) {
+    fn names(records: &[&str]) -> (tempfile::TempDir, Names, UploadPlaces) {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         std::fs::create_dir(top.join("elsewhere")).unwrap();
@@ -155,7 +156,7 @@ mod tests {
         };
         let root = Root { folder: top.clone(), is_certain: true };
         let names = Names::new(top.join("elsewhere"), root, records.iter().map(record).collect());
-        let uploads = Uploads::beside(&top.join(".pikerag"));
+        let uploads = UploadPlaces::beside(&top.join(".pikerag"));
         (folder, names, uploads)
     }
 

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::clock::Clock;
+use super::handed::{Nowhere, TakesFiles};
 use super::limits::limit;
 use super::pipe::{self, ChildConnection, ChildRequest, NoOutcome};
 use super::programs::Programs;
@@ -182,40 +184,11 @@ impl FileReader for SandboxedReader {
             if most < bytes.len() as u64 {
                 return Err(FileError::TooLarge { bytes: bytes.len() as u64, most });
             }
-            let hash = blake3::hash(&bytes).to_hex().to_string();
-            Ok((hash, bytes))
+            Ok(bytes)
         });
-        let (hash, bytes) =
+        let bytes =
             read.await.map_err(|error| FileError::Unreadable { reason: error.to_string() })??;
-        match self.ask_child(&place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
-            ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
-            _ => Err(no_parser("its reply belongs to another task")),
-        }
-    }
-}
-
-/// Receives files that a child hands over.
-#[async_trait]
-pub(crate) trait TakesFiles: Send {
-    /// Takes a file under a name that the child chose; `Err` has the reason if it is refused.
-    async fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), String>;
-}
-
-/// Receives from children that have nothing to hand over.
-struct Nowhere;
-
-#[async_trait]
-impl TakesFiles for Nowhere {
-    async fn take(&mut self, _: &str, _: Vec<u8>) -> Result<(), String> {
-        Err("no file is taken here".to_owned())
-    }
-}
-
-#[async_trait]
-impl TakesFiles for Option<Vec<u8>> {
-    async fn take(&mut self, _: &str, bytes: Vec<u8>) -> Result<(), String> {
-        *self = Some(bytes);
-        Ok(())
+        self.parse_bytes(&place, path, bytes).await
     }
 }
 
@@ -224,6 +197,23 @@ impl SandboxedReader {
     pub(crate) async fn place(&self) -> Result<ChildPlace, FileError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         place.map(ChildPlace).map_err(no_parser)
+    }
+
+    /// The documents of a file whose bytes are in memory.
+    pub(crate) async fn parse_bytes(
+        &self,
+        place: &ChildPlace,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<ReadFile, FileError> {
+        let hash = |bytes: Vec<u8>| (blake3::hash(&bytes).to_hex().to_string(), bytes);
+        let hashed = tokio::task::spawn_blocking(move || hash(bytes)).await;
+        let (hash, bytes) =
+            hashed.map_err(|error| FileError::Unreadable { reason: error.to_string() })?;
+        match self.ask_child(place, path, bytes, (ChildTask::Parse, &mut Nowhere)).await? {
+            ChildOutcome::Parsed(parsed) => Ok(ReadFile { hash, parsed }),
+            _ => Err(no_parser("its reply belongs to another task")),
+        }
     }
 
     /// Hands the files of an archive to `to`, and returns the failures as problems.
@@ -292,7 +282,7 @@ impl SandboxedReader {
         let (Some(mut input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(no_parser("it has no pipes"));
         };
-        let mut clock = Clock { left: self.limits.wall, wall: self.limits.wall };
+        let mut clock = Clock::new(self.limits.wall);
         // A dead child does not read. Its status says more than the broken pipe.
         let _ = clock.run(pipe::send_file(&mut input, &bytes)).await?;
         drop(bytes);
@@ -359,21 +349,6 @@ impl SandboxedReader {
             Some(signal) => crashed(format!("signal {signal}")),
             None => crashed(status.to_string()),
         }
-    }
-}
-
-/// The wall time that a child has left.
-struct Clock {
-    left: Duration,
-    wall: Duration,
-}
-
-impl Clock {
-    async fn run<T>(&mut self, step: impl Future<Output = T>) -> Result<T, FileError> {
-        let started = tokio::time::Instant::now();
-        let done = tokio::time::timeout(self.left, step).await;
-        self.left = self.left.saturating_sub(started.elapsed());
-        done.map_err(|_| FileError::TooSlow { seconds: self.wall.as_secs() })
     }
 }
 

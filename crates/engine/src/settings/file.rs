@@ -264,12 +264,14 @@ pub(super) struct PriceTable {
     pub(super) search: f64,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct BudgetTable {
     pub(super) usd: Option<f64>,
     pub(super) tokens: Option<u64>,
     pub(super) calls: Option<u64>,
+    /// The account in the database that processes share.
+    pub(super) shared: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

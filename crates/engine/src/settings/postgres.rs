@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use pikerag_postgres::Connections;
+use pikerag_postgres::{Connections, Location};
 use serde::Deserialize;
+
+use super::Settings;
 
 /// The connections of this process; each server and each worker has its own.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -30,6 +32,17 @@ impl PostgresTable {
             states: self.states.map_or(usual.states, NonZeroUsize::get),
             wait: wait.unwrap_or(usual.wait),
         }
+    }
+}
+
+impl Settings {
+    /// The address of the database that keeps limits and caps for several processes: that of the
+    /// base, else of the first base of the server that is in a database.
+    pub(crate) fn shared_database(&self) -> Option<Location> {
+        let bases = std::iter::once(&self.base).chain(self.server.bases.values());
+        let address =
+            bases.filter(|base| Location::is_address(base)).find_map(|base| base.to_str())?;
+        Location::parse(address).ok()
     }
 }
 

@@ -47,6 +47,8 @@ pub enum RefusedValue {
     NoDatabase { variable: String },
     /// A text is no pattern of tables.
     NoTablePattern { pattern: String },
+    /// No base is in a database, which would hold the shared spending.
+    SharedWithoutDatabase,
 }
 
 impl RefusedValue {
@@ -145,6 +147,10 @@ impl InWords for RefusedValue {
                 ),
                 format!("`{pattern}` 不是表的模式，例如 `orders`、`public.*`"),
             ),
+            Self::SharedWithoutDatabase => Words::new(
+                "needs a base in PostgreSQL: the spending of all processes is kept in its database",
+                "需要 PostgreSQL 中的知识库：所有进程的花费记在其数据库中",
+            ),
         }
     }
 }
@@ -169,7 +175,8 @@ mod tests {
         for reason in RefusedValue::iter() {
             let Words { english, chinese } = reason.words();
             let bare: String = chinese.split('`').step_by(2).collect();
-            let english_words = bare.replace("Tesseract", "").replace("Jina", "");
+            let names = ["Tesseract", "Jina", "PostgreSQL"];
+            let english_words = names.into_iter().fold(bare, |text, name| text.replace(name, ""));
             assert!(!english.chars().any(is_chinese), "{reason:?}: {english}");
             assert!(!english_words.contains(|c: char| c.is_ascii_lowercase()), "{chinese}");
             lines.push(format!("{}: {chinese}", reason.code()));

@@ -121,13 +121,14 @@ pub(super) fn resolve(
     let local = file.local.resolve(&weights, &programs, calls, environment);
     let base = flags.base.clone();
     let base = base.or_else(|| environment.get("PIKERAG_BASE").map(PathBuf::from));
-    Ok(Settings {
-        base: base.or(file.base).unwrap_or_else(|| ".pikerag".into()),
+    let base = base.or(file.base).unwrap_or_else(|| ".pikerag".into());
+    let settings = Settings {
         postgres: file.postgres.resolve(),
         offline: flags.offline,
         replay: flags.replay,
         program: None,
-        server: file.server.resolve(state.as_deref())?,
+        server: file.server.resolve(state.as_deref(), &base)?,
+        base,
         ollama: environment.ollama(),
         state,
         chat: shared(&tables),
@@ -154,6 +155,7 @@ pub(super) fn resolve(
             tokens: flags.cap.tokens.or(file.budget.tokens),
             calls: flags.cap.calls.or(file.budget.calls),
         },
+        shared_cap: file.budget.shared,
         parser_limits: ParserLimits {
             file_bytes: file.limits.file_mib << 20,
             memory_mib: file.limits.memory_mib,
@@ -184,7 +186,12 @@ pub(super) fn resolve(
             age: Duration::from_secs(file.runs.days.saturating_mul(24 * 60 * 60)),
         },
         notices,
-    })
+    };
+    if settings.shared_cap.is_some() && settings.shared_database().is_none() {
+        let key = "budget.shared".to_owned();
+        return Err(SettingsError::Refused { key, reason: RefusedValue::SharedWithoutDatabase });
+    }
+    Ok(settings)
 }
 
 /// The name of the logged-in user.
@@ -393,6 +400,16 @@ mod tests {
             TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
         let all = read(&lines.join("\n"), &[]).unwrap();
         assert_eq!(all.chat(Role::Answer).unwrap().endpoint.model, "qwen3:32b");
+    }
+
+    #[test]
+    fn a_shared_cap_needs_a_database() {
+        let text = "[budget]\nusd = 2\nshared = \"night\"";
+        let refused = read(text, &[]).map(|settings| settings.shared_cap);
+        let Err(SettingsError::Refused { key, reason }) = refused else { panic!("{refused:?}") };
+        assert_eq!((key.as_str(), reason.code()), ("budget.shared", "shared-without-database"));
+        let settings = read(text, &[("PIKERAG_BASE", "postgres://db/pikerag")]).unwrap();
+        assert_eq!(settings.shared_cap.as_deref(), Some("night"));
     }
 
     #[test]

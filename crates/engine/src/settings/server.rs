@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pikerag_postgres::Location;
 use serde::Deserialize;
 
 use super::{RefusedValue, SettingsError};
 
 /// The name of the settings' base on a server with several bases.
 pub const DEFAULT_BASE: &str = "default";
+/// The database of keys in the user's state folder.
+pub(crate) const USUAL_KEYS: &str = "keys.sqlite";
 
 /// The address of `pikerag serve`, the bases that it serves, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +53,15 @@ pub struct ServerSettings {
     pub question_bytes: usize,
     /// The longest time that shutting down may take.
     pub grace: Duration,
+    /// How long a stopping server still accepts connections, while `/ready` fails: a part of `grace`,
+    /// at most half of it.
+    pub drain: Duration,
     /// The wrong keys from one address that are answered per minute.
     pub wrong_keys: u32,
     /// The most passages that one request may have reranked.
     pub rerank_limit: usize,
+    /// Whether the server runs jobs; otherwise `pikerag worker` does.
+    pub run_jobs: bool,
 }
 
 /// The most parallel runs. Each holds a snapshot of its base, and a process has 160 of them, a
@@ -91,12 +99,24 @@ pub(super) struct ServerTable {
     pub(super) runs_waiting: Option<usize>,
     pub(super) question_kib: Option<usize>,
     pub(super) grace_seconds: Option<u64>,
+    pub(super) drain_seconds: Option<u64>,
     pub(super) wrong_keys: Option<u32>,
     pub(super) rerank_limit: Option<usize>,
+    pub(super) run_jobs: Option<bool>,
 }
 
 impl ServerTable {
-    pub(super) fn resolve(&self, state: Option<&Path>) -> Result<ServerSettings, SettingsError> {
+    /// `base` is the base of the settings: the keys of a base in a database are there by default, for all
+    /// servers over it.
+    pub(super) fn resolve(
+        &self,
+        state: Option<&Path>,
+        base: &Path,
+    ) -> Result<ServerSettings, SettingsError> {
+        let beside = || match Location::is_address(base) {
+            true => Some(base.to_owned()),
+            false => Some(state?.join(USUAL_KEYS)),
+        };
         let refuse = |key: &str, reason| SettingsError::Refused { key: key.to_owned(), reason };
         for name in self.bases.keys() {
             if !is_base_name(name) {
@@ -125,13 +145,15 @@ impl ServerTable {
         if !(1..=MOST_RUNS).contains(&runs) {
             return Err(refuse("server.runs", RefusedValue::RunsOutOfRange { most: MOST_RUNS }));
         }
+        let grace = Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1));
+        let drain = Duration::from_secs(self.drain_seconds.unwrap_or_default());
         Ok(ServerSettings {
             host: self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.unwrap_or(8686),
             public_url,
             names: self.names.clone(),
             origins: self.origins.clone(),
-            keys: self.keys.clone().or_else(|| Some(state?.join("keys.sqlite"))),
+            keys: self.keys.clone().or_else(beside),
             audit: self.audit.clone(),
             bases: self.bases.clone(),
             bases_folder: self.bases_folder.clone(),
@@ -143,9 +165,29 @@ impl ServerTable {
             runs,
             runs_waiting: self.runs_waiting.unwrap_or(WAITING_PER_RUN * runs),
             question_bytes: self.question_kib.unwrap_or(32).max(1) << 10,
-            grace: Duration::from_secs(self.grace_seconds.unwrap_or(30).max(1)),
+            grace,
+            drain: drain.min(grace / 2),
             wrong_keys: self.wrong_keys.unwrap_or(10),
             rerank_limit: self.rerank_limit.unwrap_or(200),
+            run_jobs: self.run_jobs.unwrap_or(true),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_database_of_the_base_unless_they_are_set() {
+        let keys = |table: &ServerTable, base: &str| {
+            let settings = table.resolve(Some(Path::new("/state")), Path::new(base)).unwrap();
+            settings.keys.unwrap()
+        };
+        let (usual, address) = (ServerTable::default(), "postgres://db/pikerag?base=law");
+        assert_eq!(keys(&usual, "bases/law"), Path::new("/state/keys.sqlite"));
+        assert_eq!(keys(&usual, address), Path::new(address));
+        let set = ServerTable { keys: Some("own.sqlite".into()), ..ServerTable::default() };
+        assert_eq!(keys(&set, address), Path::new("own.sqlite"));
     }
 }

@@ -99,7 +99,7 @@ pub async fn estimate(session: &Session, request: &EstimateRequest) -> Result<Es
     });
     let writer = base.as_ref().map(|base| &**base as &dyn KnowledgeWriter);
     let known = base.as_ref().map(|base| base.arc() as Arc<dyn KnowledgeWriter>);
-    let reader = databases.reader(Arc::new(session.reader_at(names.root())), known);
+    let reader = databases.reader(Arc::new(session.reader_of(&names)), known);
     let available = session.available();
     let counting = Box::pin(pikerag_indexing::estimate::estimate(
         writer,

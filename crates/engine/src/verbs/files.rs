@@ -11,7 +11,6 @@ use super::status::same;
 use crate::engine::Session;
 use crate::error::Result;
 use crate::presence::Presence;
-use crate::uploads::Uploads;
 
 /// The files of a base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,7 +85,7 @@ pub async fn files(session: &Session) -> Result<FilesResponse> {
             same_as.insert(name.clone(), others.collect());
         }
     }
-    let (mut disk, uploads) = (names.disk(), Uploads::beside(session.folder()));
+    let (mut disk, uploads) = (names.disk(), names.uploads());
     let mut files = Vec::new();
     for counts in base.file_counts().await? {
         let path = names.place(&counts.path);
@@ -160,8 +159,7 @@ pub async fn named_files(session: &Session, called: &[&str]) -> Result<Vec<Named
 pub async fn find_files(session: &Session, called: &[&str]) -> Result<Vec<Result<NamedFile>>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
-    let uploads = Uploads::beside(session.folder());
-    let files = names.called_files(&uploads);
+    let files = names.called_files(names.uploads());
     let found = called.iter().map(|name| {
         let file = files.file(name)?;
         Ok(NamedFile { name: file.path.clone(), path: names.place(&file.path) })

@@ -70,6 +70,10 @@ pub enum IndexScope {
     Files,
     /// The same, only for the files that are new or changed.
     Changed,
+    /// The work for the files, and nothing else: other workers read other files of the same job.
+    Own,
+    /// Nothing for any file. Other pending work is done only if it fits into the accepted calls.
+    Rest,
 }
 
 /// The result of indexing.
@@ -155,7 +159,7 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
         info!(count = found.omitted.len(), "files and folders that are no documents are not taken");
     }
     let mut tools = session.tools(&base).await?;
-    let files = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
+    let files = CorrectedReader { inner: session.reader_of(&names), base: base.clone() };
     tools.reader = Arc::new(databases.reader(Arc::new(files), Some(Arc::clone(&tools.base))));
     let mut params = session.ingest_params(&request.with, &request.without, request.chunking);
     report_notices(session, request.progress);
@@ -190,7 +194,8 @@ pub async fn index(session: &Session, request: &IndexRequest<'_>) -> Result<Inde
                 tools.models = within(tools.models, cap.as_ref());
                 fill(session, &base, tools, &found.files, &params, request.progress).await
             }
-            IndexScope::Files | IndexScope::Changed => {
+            IndexScope::Rest => fill_rest(session, &base, tools, &params, request).await,
+            IndexScope::Files | IndexScope::Changed | IndexScope::Own => {
                 fill_own(session, &base, tools, &found.files, &params, request).await
             }
         }
@@ -269,11 +274,19 @@ async fn fill_own(
     };
     let own = base.pending_of(own);
     let bill = pikerag_indexing::estimate::left(&*own, params, &tools.available()).await?;
-    let calls = request.accepted_calls.unwrap_or(bill.calls as u64);
+    let own_calls = bill.calls as u64;
+    let calls = match (request.accepted_calls, request.scope) {
+        // The accepted calls are those of the whole job.
+        (Some(accepted), IndexScope::Own) => accepted.min(own_calls),
+        (accepted, _) => accepted.unwrap_or(own_calls),
+    };
     let meter = capped_at(calls);
     tools.models = within(tools.models, Some(&meter));
     let of_own = Tools { base: own.arc(), ..tools.clone() };
     let report = build(&of_own, params, &watch, report).await?;
+    if request.scope == IndexScope::Own {
+        return Ok(report);
+    }
     let left = remaining_work(session, base, params).await?;
     let made = meter.total().calls;
     if report.stopped.is_some() || 0 < left.texts || calls < made + left.estimate.calls as u64 {
@@ -285,6 +298,25 @@ async fn fill_own(
         step => watch(step),
     };
     Ok(build(&tools, params, &rest, report).await?)
+}
+
+/// Does all pending work of the base if it fits into the accepted calls; does nothing otherwise.
+async fn fill_rest(
+    session: &Session,
+    base: &Base,
+    mut tools: Tools,
+    params: &Params,
+    request: &IndexRequest<'_>,
+) -> Result<Report> {
+    let watch = |step| report_progress(session, request.progress, step);
+    let calls = request.accepted_calls.unwrap_or_default();
+    let left = remaining_work(session, base, params).await?;
+    if 0 < left.texts || calls < left.estimate.calls as u64 {
+        return Ok(Report::default());
+    }
+    tools.embedder = session.embedder_on(base).await?;
+    tools.models = within(tools.models, Some(&capped_at(calls)));
+    Ok(build(&tools, params, &watch, Report::default()).await?)
 }
 
 /// Limits calls to a bill, plus a quarter, plus 16. Unreadable replies are requested again, and the

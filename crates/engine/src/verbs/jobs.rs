@@ -1,5 +1,5 @@
-//! Provides the data of a server's jobs: the base's job rows, names of files, and the remaining
-//! work of the base.
+//! Provides the data of jobs: the base's job rows, names of files and workers, the bases with jobs,
+//! and the remaining work of a base.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,11 +7,13 @@ use std::sync::Arc;
 use pikerag_indexing::Params;
 use pikerag_indexing::estimate::{Estimate, left};
 use pikerag_knowledge::{JobBill, Jobs, Role, Stage};
+use pikerag_postgres::Location;
 
-use crate::base::Base;
+use crate::base::{Base, address_of};
 use crate::engine::Session;
 use crate::error::Result;
 use crate::files;
+use crate::random::random_hex;
 use crate::settings::EmbedSettings;
 
 /// The remaining work of the whole base.
@@ -70,6 +72,82 @@ pub async fn jobs(session: &Session, create: CreateBase) -> Result<Option<Arc<dy
             false => None,
         },
     })
+}
+
+/// Whether workers of several processes may share the jobs of the base: it is in a database.
+///
+/// # Examples
+/// ```no_run
+/// # fn f(session: &pikerag_engine::Session) {
+/// if !pikerag_engine::shares_jobs(session) {
+///     println!("one process runs all jobs of this base");
+/// }
+/// # }
+/// ```
+pub fn shares_jobs(session: &Session) -> bool {
+    Location::is_address(session.folder())
+}
+
+/// A base in a database, with a part of a job that may be taken now.
+#[derive(Clone)]
+pub struct BaseWithJobs {
+    /// Its name in the database.
+    pub name: String,
+    /// The name that requests use, if a server made it.
+    pub made_as: Option<String>,
+    /// Its address. It contains the password: never show it.
+    pub address: PathBuf,
+}
+
+/// The bases of the session's database with a part of a job that may be taken now, those first whose
+/// jobs were taken longest ago. Empty unless the base is in a database.
+///
+/// # Errors
+/// The database cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// for base in pikerag_engine::bases_with_jobs(session).await? {
+///     let files = pikerag_engine::files(&session.engine().session_over(base.address)).await?;
+///     println!("{}: {} files", base.name, files.files.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn bases_with_jobs(session: &Session) -> Result<Vec<BaseWithJobs>> {
+    let Some(location) = address_of(session.folder())? else { return Ok(Vec::new()) };
+    let made_beside = session.settings().server.bases_folder.as_deref();
+    let made_beside = made_beside.map(address_of).transpose()?.flatten();
+    let owner = made_beside.as_ref().unwrap_or(&location).base();
+    let names = session.engine().database(&location).await?.bases_with_jobs(owner).await?;
+    let with_address = |(name, made_as): (String, Option<String>)| {
+        let address = match name == location.base() {
+            // The same path as that of the session, so that the base is opened once.
+            true => session.folder().to_owned(),
+            false => location.of_base(&name).address().into(),
+        };
+        BaseWithJobs { name, made_as, address }
+    };
+    Ok(names.into_iter().map(with_address).collect())
+}
+
+/// A name for a worker of this process: its host, its process and a random part.
+///
+/// # Errors
+/// The system gives no random bytes.
+///
+/// # Examples
+/// ```
+/// let (one, other) = (pikerag_engine::worker_name()?, pikerag_engine::worker_name()?);
+/// assert_ne!(one, other);
+/// # Ok::<_, pikerag_engine::EngineError>(())
+/// ```
+pub fn worker_name() -> Result<String> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let host = host.map_or_else(|_| "host".to_owned(), |name| name.trim().to_owned());
+    let random = random_hex::<4>().map_err(std::io::Error::other)?;
+    Ok(format!("{host}/{}/{random}", std::process::id()))
 }
 
 /// The names in the base of the files under some paths, including missing files.

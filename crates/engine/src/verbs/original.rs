@@ -14,7 +14,7 @@ use crate::engine::Session;
 use crate::error::{EngineError, Missing, Result};
 use crate::names::Names;
 use crate::presence::Presence;
-use crate::uploads::Uploads;
+use crate::upload_reader::StoredFiles;
 
 /// A file as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +80,7 @@ pub async fn original(session: &Session, path: &Path) -> Result<OriginalResponse
 pub async fn original_named(session: &Session, name: &str) -> Result<OriginalResponse> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
-    let uploads = Uploads::beside(session.folder());
-    let (files, whole) = (names.called_files(&uploads), file_part(name));
+    let (files, whole) = (names.called_files(names.uploads()), file_part(name));
     let file = match files.file(name) {
         // The URI of a document inside a file.
         Err(EngineError::NotFound { .. }) if whole != name => files.file(whole)?,
@@ -117,7 +116,7 @@ async fn stored(base: &Base, file: FileRecord) -> Result<OriginalResponse> {
 pub async fn local_files(session: &Session, uris: &[&str]) -> Result<Vec<Option<PathBuf>>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
-    let (mut disk, uploads) = (names.disk(), Uploads::beside(session.folder()));
+    let (mut disk, uploads) = (names.disk(), names.uploads());
     let mut files = Vec::new();
     for uri in uris {
         let name = file_path(uri);
@@ -141,12 +140,20 @@ pub(super) async fn keep_originals(
     let mut report = KeptOriginals::default();
     let Some(most) = session.settings().originals else { return Ok(report) };
     let given: HashSet<&String> = given.iter().collect();
+    let stored = StoredFiles::of(names);
     for file in base.files_without_original().await? {
         if !given.contains(&file.path) {
             continue;
         }
+        let of_upload = match &stored {
+            Some(stored) => stored.read(&file.path, most).await?,
+            None => None,
+        };
         let path = names.place(&file.path);
         let read = tokio::task::spawn_blocking(move || -> std::io::Result<Vec<u8>> {
+            if let Some(bytes) = of_upload {
+                return Ok(bytes);
+            }
             let mut bytes = Vec::new();
             std::fs::File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
             Ok(bytes)

@@ -257,7 +257,7 @@ impl ReadNow {
     async fn of(session: &Session, base: &Base, source: &Source) -> Result<Self> {
         let names = session.names(base).await?;
         let path = file_path(&source.uri);
-        let reader = CorrectedReader { inner: session.reader_at(names.root()), base: base.clone() };
+        let reader = CorrectedReader { inner: session.reader_of(&names), base: base.clone() };
         let failed = |error| EngineError::File { file: path.clone(), source: error };
         let read = reader.parse(&path).await.map_err(failed)?;
         let mut documents = read.parsed.documents.into_iter();

@@ -3,12 +3,16 @@
 mod compared;
 mod prompts;
 
+use std::collections::BTreeSet;
+
 use pikerag_baselines::{Method, Overrides};
 use pikerag_knowledge::{Change, Event, ForkPoint, RunEvent, RunId, RunQuery, RunRecord, RunState};
 use pikerag_methods::spec::Weights;
 use pikerag_methods::{Retrace, VerifiedUse};
+use pikerag_postgres::Location;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 use utoipa::ToSchema;
 
 use super::ask::{AskRequest, AskResponse, Asking};
@@ -22,6 +26,9 @@ use crate::verbs::money::usd_of;
 use crate::words::chinese_reason;
 
 pub use compared::{DiffLine, DiffResponse, DiffSide, diff_runs};
+
+/// Why a run failed whose server ended before it did.
+const SERVER_ENDED: &str = "the server that ran it has ended";
 
 /// A run without its events.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -83,12 +90,13 @@ pub async fn runs(session: &Session, limit: usize) -> Result<Vec<RunSummary>> {
     let base = session.base_in_part().await?;
     // Runs that the caller may not see do not count towards the limit.
     let read = if session.sees_all() { limit } else { usize::MAX };
+    let silent = base.silent_runs().await?;
     let runs = base
         .runs(RunQuery::Latest(read))
         .await?
         .into_iter()
         .filter(|run| session.may_see(&run.filter));
-    Ok(runs.take(limit).map(|run| summary(session, run)).collect())
+    Ok(runs.take(limit).map(|run| summary(session, run, silent.as_ref())).collect())
 }
 
 /// One run, by its name or the beginning of it.
@@ -110,7 +118,79 @@ pub async fn run_by_name(session: &Session, name: &str) -> Result<RunResponse> {
     let base = session.base_in_part().await?;
     let run = named(session, &base, name).await?;
     let events = base.run_events(&run.id).await?;
-    Ok(RunResponse { summary: summary(session, run), events })
+    let silent = base.silent_runs().await?;
+    Ok(RunResponse { summary: summary(session, run, silent.as_ref()), events })
+}
+
+/// One run with its events behind the event `after`, to follow it. Any process may run it.
+///
+/// # Errors
+/// As [`run_by_name`].
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// let mut last = None;
+/// for event in pikerag_engine::follow_run(session, "last", last).await?.events {
+///     println!("{}: {:?}", event.seq, event.event);
+///     last = Some(event.seq);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn follow_run(session: &Session, name: &str, after: Option<u32>) -> Result<RunResponse> {
+    let base = session.base_in_part().await?;
+    // The record first: then it never shows an end without the last events.
+    let run = named(session, &base, name).await?;
+    let silent = base.silent_runs().await?;
+    let events = base.run_events_after(&run.id, after).await?;
+    Ok(RunResponse { summary: summary(session, run, silent.as_ref()), events })
+}
+
+/// A number that changes when a run of any process has more events; `None` for a base in a folder. A
+/// change may be missed, so read from time to time without it.
+///
+/// # Errors
+/// There is no base, or it cannot be read.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// if let Some(mut changes) = pikerag_engine::run_changes(session).await? {
+///     let _ = changes.changed().await;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn run_changes(session: &Session) -> Result<Option<watch::Receiver<u64>>> {
+    Ok(session.base_in_part().await?.run_changes())
+}
+
+/// Records that runs of a base in a database failed whose server has ended: they showed no sign for a
+/// minute. Returns their number.
+///
+/// # Errors
+/// The base cannot be read or written.
+///
+/// # Examples
+/// ```no_run
+/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
+/// println!("{} runs have ended with their servers", pikerag_engine::end_silent_runs(session).await?);
+/// # Ok(())
+/// # }
+/// ```
+pub async fn end_silent_runs(session: &Session) -> Result<usize> {
+    // A base in a folder is not opened for it: its processes are on this machine.
+    if !Location::is_address(session.folder()) || !session.has_base().await? {
+        return Ok(0);
+    }
+    let base = session.base_in_part().await?;
+    match base.silent_runs().await? {
+        Some(silent) if !silent.is_empty() && !base.is_read_only() => {
+            Ok(base.end_silent_runs(SERVER_ENDED).await?)
+        }
+        _ => Ok(0),
+    }
 }
 
 /// Replays a run with recorded replies only: it makes no calls, and every event must be the same. A
@@ -219,8 +299,14 @@ pub(super) async fn named(session: &Session, base: &Base, name: &str) -> Result<
     }
 }
 
-fn summary(session: &Session, run: RunRecord) -> RunSummary {
-    let interrupted = run.state == RunState::Running && !is_alive(run.process);
+/// `silent` are the runs without a sign, where servers on several machines use the base: the number of a
+/// process means nothing on another machine.
+fn summary(session: &Session, run: RunRecord, silent: Option<&BTreeSet<RunId>>) -> RunSummary {
+    let has_ended = match silent {
+        Some(silent) => silent.contains(&run.id),
+        None => !is_alive(run.process),
+    };
+    let interrupted = run.state == RunState::Running && has_ended;
     let usd = usd_of(session, &run.cost);
     let error_zh = run.error.as_deref().map(chinese_reason);
     RunSummary { run, interrupted, usd, error_zh }

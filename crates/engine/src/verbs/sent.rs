@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::CreateBase;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
-use crate::uploads::{UploadError, Uploads};
+use crate::uploads::UploadError;
 
 /// A completely uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -52,9 +53,7 @@ pub enum SentError {
 /// ```
 pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
     let held = held_places(session).await?;
-    let uploads = Uploads::beside(session.folder());
-    let all = tokio::task::spawn_blocking(move || uploads.all()).await;
-    let all = all.map_err(|error| UploadError::NotListed(std::io::Error::other(error)))??;
+    let all = session.uploads(CreateBase::No).await?.all().await?;
     let sent = all.into_iter().map(|(file, at, bytes)| SentFile {
         in_base: held.contains(&at),
         file,
@@ -84,7 +83,7 @@ pub async fn sent(session: &Session) -> Result<Vec<SentFile>, SentError> {
 pub async fn sent_as(session: &Session, files: &[&str]) -> Result<Vec<Option<String>>> {
     let base = session.base().await?;
     let names = session.names(&base).await?;
-    let uploads = Uploads::beside(session.folder());
+    let uploads = names.uploads();
     Ok(files.iter().map(|file| uploads.name_of(&names.place(file))).collect())
 }
 

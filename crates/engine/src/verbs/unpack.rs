@@ -1,17 +1,18 @@
 //! Unpacks an uploaded archive into uploads, one for each file (`unpack`).
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Problem, ProblemFact};
+use pikerag_knowledge::{Problem, ProblemFact, error_chain};
 use pikerag_narrate::InWords;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::CreateBase;
 use crate::engine::Session;
 use crate::error::{EngineError, Result};
 use crate::sandbox::TakesFiles;
-use crate::uploads::{UploadId, Uploads};
+use crate::uploads::{Part, UploadId, Uploads};
 
 /// The files of an archive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -48,7 +49,7 @@ impl From<Problem> for LeftOut {
     }
 }
 
-/// Unpacks the ZIP archive at `archive` into the uploads, below a folder with the archive's upload
+/// Unpacks the ZIP archive that arrived as `archive` into the uploads, below a folder with the archive's upload
 /// name. A process with limits opens it. Files with impossible names are omitted and listed.
 ///
 /// # Errors
@@ -57,8 +58,9 @@ impl From<Problem> for LeftOut {
 ///
 /// # Examples
 /// ```no_run
-/// # async fn f(session: &pikerag_engine::Session) -> pikerag_engine::Result<()> {
-/// let archive = std::path::Path::new("/tmp/upload-7");
+/// # use pikerag_engine::{Result, Session, uploads::Part};
+/// # async fn f(session: &Session, archive: &Part) -> Result<()> {
+/// // `Part::complete` has returned.
 /// let response = pikerag_engine::unpack(session, archive, "law.zip").await?;
 /// println!("{} files", response.files.len());
 /// for omitted in &response.left_out {
@@ -67,14 +69,14 @@ impl From<Problem> for LeftOut {
 /// # Ok(())
 /// # }
 /// ```
-pub async fn unpack(session: &Session, archive: &Path, name: &str) -> Result<UnpackResponse> {
+pub async fn unpack(session: &Session, archive: &Part, name: &str) -> Result<UnpackResponse> {
     let failed = |source| EngineError::File { file: name.to_owned(), source };
     let place = session.reader().place().await.map_err(failed)?;
-    let bytes = tokio::fs::read(archive).await.map_err(|error| {
-        failed(pikerag_indexing::FileError::Unreadable { reason: error.to_string() })
+    let bytes = archive.read().await.map_err(|error| {
+        failed(pikerag_indexing::FileError::Unreadable { reason: error_chain(&error) })
     })?;
     let mut unpacking = Unpacking {
-        uploads: Uploads::beside(session.folder()),
+        uploads: session.uploads(CreateBase::Yes).await?,
         below: below(name).to_owned(),
         most: session.settings().parser_limits.file_bytes,
         response: UnpackResponse::default(),
@@ -106,7 +108,7 @@ impl TakesFiles for Unpacking {
     async fn take(&mut self, name: &str, bytes: Vec<u8>) -> std::result::Result<(), String> {
         let name = format!("{}/{name}", self.below);
         let taking = async {
-            let mut part = self.uploads.begin(&name, &UploadId::random()?, 0, self.most)?;
+            let mut part = self.uploads.begin(&name, &UploadId::random()?, 0, self.most).await?;
             part.take(&bytes).await?;
             part.finish(Some(bytes.len() as u64)).await
         };

@@ -134,6 +134,7 @@ fn store(error: &StoreError) -> String {
             format!("知识库没有字段 `{field}`；已有：{}", known.join("、"))
         }
         StoreError::Data(error) => data(error),
+        StoreError::LeaseLost { job } => format!("任务 {job} 已被停止，或已由其他工作进程接手"),
         StoreError::NotOurs { path, reason } => format!("无法打开 {path}：{}", foreign(reason)),
     }
 }

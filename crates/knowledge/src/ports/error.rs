@@ -28,6 +28,10 @@ pub enum StoreError {
     /// A plan or a statement over typed tables does not fit them.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// A worker changes a job, or the base for it, after the job was stopped or taken by another
+    /// worker.
+    #[error("job {job} was stopped, or another worker has taken it")]
+    LeaseLost { job: u64 },
     /// The base was made by another version or is not a knowledge base.
     #[error("{path} cannot be opened: {reason}")]
     NotOurs {

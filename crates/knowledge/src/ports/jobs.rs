@@ -1,9 +1,18 @@
-//! Declares the port to the jobs of a base: their work, their owners and their progress.
+//! Declares the port to the jobs of a base: their work, their owners, their workers and their
+//! progress.
+
+mod leases;
+
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use self::leases::{
+    ChangeJob, DueJob, HeldLeases, JobPart, Lease, LeaseAfter, PartsLeft, Share, StopLeases,
+    TakenJob, Taking, files_of_part, next_part, put_back,
+};
 use super::error::StoreError;
 use crate::time::Millis;
 
@@ -17,6 +26,43 @@ pub enum JobKind {
     Watch,
     /// Completes the missing parts of the whole base.
     Complete,
+}
+
+/// The order in which the jobs of a base are taken.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum JobPriority {
+    /// A few files, whose sender waits for them.
+    Soon,
+    /// Files.
+    #[default]
+    Usual,
+    /// Work over the whole base, after all files.
+    Last,
+}
+
+impl JobPriority {
+    /// Its place in the order.
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Soon => 0,
+            Self::Usual => 1,
+            Self::Last => 2,
+        }
+    }
 }
 
 /// The state of a job.
@@ -64,6 +110,11 @@ impl JobState {
         }
     }
 
+    /// Whether it runs, or will run without anybody's approval.
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::Waiting | Self::Running)
+    }
+
     /// Whether it has ended.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Incomplete | Self::Failed)
@@ -100,6 +151,12 @@ pub struct JobRecord {
     pub kind: JobKind,
     /// Its state.
     pub state: JobState,
+    /// Its place among the jobs of the base.
+    #[serde(default)]
+    pub priority: JobPriority,
+    /// The only worker that may take it, because others do not have what it needs; `None` for any.
+    #[serde(default)]
+    pub worker: Option<String>,
     /// The identifier of the key that requested it; `None` if no key was needed.
     pub key: Option<String>,
     /// What that key may spend over its whole life, in US dollars.
@@ -165,8 +222,12 @@ pub enum FileMark {
 
 /// The jobs of a base. Each call is one transaction.
 ///
+/// A worker takes a part of a job, and changes the job with its lease only. Times are those of
+/// [`Jobs::clock`].
+///
 /// # Errors
-/// The base cannot be read or written.
+/// The base cannot be read or written. [`StoreError::LeaseLost`] if the part of a job was stopped, or
+/// another worker has taken it.
 ///
 /// # Cancel safety
 /// A write that has begun goes on if its future is dropped.
@@ -176,7 +237,7 @@ pub trait Jobs: Send + Sync {
     /// ones.
     async fn add_job(&self, job: JobRecord, files: Vec<String>) -> Result<u64, StoreError>;
 
-    /// Stores the changes of a job. Returns whether the job exists.
+    /// Stores the changes of a job that no worker has taken. Returns whether the job exists.
     async fn put_job(&self, job: JobRecord) -> Result<bool, StoreError>;
 
     /// Jobs without their files.
@@ -202,4 +263,36 @@ pub trait Jobs: Send + Sync {
 
     /// Drops ended jobs, except among the `keep` latest jobs. Returns the number of dropped ones.
     async fn prune_jobs(&self, keep: usize) -> Result<usize, StoreError>;
+
+    /// Takes a part whose lease ran out, or else the next part by [`next_part`]; `None` if nothing
+    /// can be taken now. The state of the job does not change.
+    async fn take_job(&self, taking: Taking) -> Result<Option<TakenJob>, StoreError>;
+
+    /// Lets a lease run out after this time.
+    async fn renew_lease(&self, lease: Lease, holds: Duration) -> Result<(), StoreError>;
+
+    /// Marks files of a taken part, lets `change` change the job, and returns the job.
+    async fn change_job(
+        &self,
+        lease: Lease,
+        marks: (Vec<String>, FileMark),
+        after: LeaseAfter,
+        change: ChangeJob,
+    ) -> Result<JobRecord, StoreError>;
+
+    /// Removes files from all jobs that have not ended, and stops leases; their other files can be
+    /// taken again. If a lease was stopped, no part is taken until the returned lease is released or
+    /// runs out. A write under a stopped lease has happened before, or fails.
+    async fn stop_jobs(
+        &self,
+        files: Vec<String>,
+        stopped: StopLeases,
+        holder: Taking,
+    ) -> Result<Option<Lease>, StoreError>;
+
+    /// Ends a lease; does nothing if it has ended. Unfinished files of its part can be taken again.
+    async fn release_lease(&self, lease: Lease) -> Result<(), StoreError>;
+
+    /// The time by the clock of the store, in milliseconds since 1970.
+    async fn clock(&self) -> Result<Millis, StoreError>;
 }

@@ -1,14 +1,20 @@
-//! Keeps the jobs of a base: a row for each, with its files beside it.
+//! Keeps the jobs of a base: a row for each, with its files and leases beside it.
+
+mod leases;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    FileMark, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs, StoreError,
+    ChangeJob, FileMark, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs, Lease, LeaseAfter,
+    Millis, StopLeases, StoreError, TakenJob, Taking,
 };
 use serde_json::Value;
 use tokio_postgres::Row;
 
 use crate::base::Base;
-use crate::fault::Sql;
+use crate::fault::{Fault, Sql};
 use crate::meta::{LAST_JOB, advance};
 use crate::rows::{self, Text};
 use crate::tx::{Access, Param, Tx};
@@ -34,11 +40,13 @@ impl Jobs for Base {
     }
 
     async fn put_job(&self, job: JobRecord) -> Result<bool, StoreError> {
-        self.writing(
-            "keeping a job",
-            Access::Records,
-            move |tx| async move { put(&tx, &job).await },
-        )
+        self.writing("keeping a job", Access::Records, move |tx| async move {
+            leases::lock(&tx).await?;
+            if leases::is_taken(&tx, job.id.cast_signed()).await? {
+                return Err(Fault::Store(StoreError::LeaseLost { job: job.id }));
+            }
+            put(&tx, &job).await
+        })
         .await
     }
 
@@ -84,11 +92,7 @@ impl Jobs for Base {
         files: Vec<String>,
         mark: FileMark,
     ) -> Result<(), StoreError> {
-        let change = match mark {
-            FileMark::Begun => "attempts = attempts + 1",
-            FileMark::PutBack => "attempts = 0, is_done = false",
-            FileMark::Done => "attempts = 0, is_done = true",
-        };
+        let change = change_of(mark);
         self.writing("marking the files of a job", Access::Records, move |tx| async move {
             let sql = format!("UPDATE job_files SET {change} WHERE job = $1 AND file = ANY($2)");
             tx.run(&sql, &[&job.cast_signed(), &Text::all(&files)]).await.map(drop)
@@ -130,15 +134,83 @@ impl Jobs for Base {
         })
         .await
     }
+
+    async fn take_job(&self, taking: Taking) -> Result<Option<TakenJob>, StoreError> {
+        let inner = Arc::clone(&self.inner);
+        self.writing("taking a job", Access::Records, move |tx| async move {
+            leases::take(&tx, &inner.who, &taking).await
+        })
+        .await
+    }
+
+    async fn renew_lease(&self, lease: Lease, holds: Duration) -> Result<(), StoreError> {
+        self.writing("renewing a lease", Access::Records, move |tx| async move {
+            leases::renew(&tx, lease, holds).await
+        })
+        .await
+    }
+
+    async fn change_job(
+        &self,
+        lease: Lease,
+        marks: (Vec<String>, FileMark),
+        after: LeaseAfter,
+        change: ChangeJob,
+    ) -> Result<JobRecord, StoreError> {
+        self.writing("changing a job", Access::Records, move |tx| async move {
+            leases::change(&tx, lease, marks, after, change).await
+        })
+        .await
+    }
+
+    async fn stop_jobs(
+        &self,
+        files: Vec<String>,
+        stopped: StopLeases,
+        holder: Taking,
+    ) -> Result<Option<Lease>, StoreError> {
+        let inner = Arc::clone(&self.inner);
+        self.writing("stopping jobs", Access::Records, move |tx| async move {
+            leases::stop(&tx, &inner.who, &files, stopped, &holder).await
+        })
+        .await
+    }
+
+    async fn release_lease(&self, lease: Lease) -> Result<(), StoreError> {
+        self.writing("releasing a lease", Access::Records, move |tx| async move {
+            leases::release(&tx, lease).await
+        })
+        .await
+    }
+
+    async fn clock(&self) -> Result<Millis, StoreError> {
+        self.reading("reading the clock", |tx| async move {
+            Ok(leases::clock(&tx).await?.cast_unsigned())
+        })
+        .await
+    }
+}
+
+/// The change of a file's row by a mark.
+fn change_of(mark: FileMark) -> &'static str {
+    match mark {
+        FileMark::Begun => "attempts = attempts + 1",
+        FileMark::PutBack => "attempts = 0, is_done = false",
+        FileMark::Done => "attempts = 0, is_done = true",
+    }
 }
 
 /// Deletes what jobs store about a forgotten file: its name, and outcomes and reasons that may
-/// quote it.
+/// quote it. A job that goes on may have read it before it was withdrawn.
 pub(crate) async fn forget(tx: &Tx, file: &str) -> Sql<()> {
-    let sql = "SELECT id, record, id IN (SELECT job FROM job_files WHERE file = $1) FROM jobs";
+    let sql = format!(
+        "SELECT id, record, id IN (SELECT job FROM job_files WHERE file = $1)
+           OR {UNFINISHED} AND (outcome IS NOT NULL OR state IN ('waiting', 'running'))
+         FROM jobs"
+    );
     let index = serde_json::to_value(JobKind::Index)?;
     let (mut ids, mut records) = (Vec::<i64>::new(), Vec::new());
-    for row in &tx.all(sql, &[&Text(file)]).await? {
+    for row in &tx.all(&sql, &[&Text(file)]).await? {
         // PostgreSQL cannot change JSON that contains U+0000.
         let mut record: Value = rows::json(row, 1)?;
         let Some(fields) = record.as_object_mut() else { continue };
@@ -159,9 +231,11 @@ pub(crate) async fn forget(tx: &Tx, file: &str) -> Sql<()> {
 
 async fn put(tx: &Tx, job: &JobRecord) -> Sql<bool> {
     let outcome = job.outcome.as_ref().map(rows::to_json).transpose()?;
-    let sql = "UPDATE jobs SET state = $2, due = $3, record = $4, outcome = $5 WHERE id = $1";
+    let sql = "UPDATE jobs SET state = $2, due = $3, record = $4, outcome = $5, priority = $6
+         WHERE id = $1";
     let (id, state, due) = (job.id.cast_signed(), job.state.as_str(), job.due.cast_signed());
-    let changed = tx.run(sql, &[&id, &state, &due, &rows::to_json(job)?, &outcome]).await?;
+    let (record, rank) = (rows::to_json(job)?, i64::from(job.priority.rank()));
+    let changed = tx.run(sql, &[&id, &state, &due, &record, &outcome, &rank]).await?;
     Ok(0 < changed)
 }
 

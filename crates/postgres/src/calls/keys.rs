@@ -2,7 +2,6 @@
 //! it at once.
 
 mod money;
-mod thread;
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use pikerag_knowledge::{
 use pikerag_store::shared::ProcessIdentity;
 use tokio_postgres::Row;
 
-use self::thread::KeysThread;
+use super::thread::BlockingThread;
 use crate::fault::Sql;
 use crate::location::Location;
 use crate::rows::{self, Text};
@@ -20,7 +19,7 @@ use crate::tx::{Access, Tx};
 
 /// The keys in a database. They hold for all of its bases.
 pub struct KeysInPostgres {
-    thread: KeysThread,
+    thread: BlockingThread,
     who: Arc<ProcessIdentity>,
 }
 
@@ -32,7 +31,7 @@ impl KeysInPostgres {
     /// The system gives no thread.
     pub fn open(location: &Location) -> Result<Self, StoreError> {
         let who = Arc::new(ProcessIdentity::this_process());
-        Ok(Self { thread: KeysThread::start(location)?, who })
+        Ok(Self { thread: BlockingThread::start(location, "keys")?, who })
     }
 }
 

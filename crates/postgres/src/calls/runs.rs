@@ -14,6 +14,7 @@ use super::forget::forget_run;
 use super::origins;
 use crate::base::Base;
 use crate::fault::Sql;
+use crate::listener::NOTIFY;
 use crate::meta::is_forgotten_since;
 use crate::rows::{self, Text};
 use crate::tx::{Access, Tx};
@@ -42,6 +43,7 @@ impl RunStore for Base {
             }
             let mut jsons = vec![put(&tx, &run).await?];
             jsons.extend(put_events(&tx, &run.id, &events).await?);
+            tx.batch(NOTIFY).await?;
             origins::note_run(&tx, &run.id, &events, &jsons).await
         })
         .await
@@ -90,8 +92,10 @@ impl RunStore for Base {
 /// Stores a run, and returns its JSON.
 async fn put(tx: &Tx, run: &RunRecord) -> Sql<String> {
     let record = rows::to_json(run)?;
-    let sql = "INSERT INTO runs (id, started, state, record) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (base, id) DO UPDATE SET state = excluded.state, record = excluded.record";
+    let sql = "INSERT INTO runs (id, started, state, record, beat)
+         VALUES ($1, $2, $3, $4, clock_timestamp())
+         ON CONFLICT (base, id) DO UPDATE
+         SET state = excluded.state, record = excluded.record, beat = excluded.beat";
     let (started, state) = (run.started.cast_signed(), run.state.as_str());
     tx.run(sql, &[&run.id.0, &started, &state, &record]).await?;
     Ok(record)

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use crate::fault::Sql;
 use crate::graph::entities;
 use crate::rows::{self, CHUNK_COLUMNS, Text};
-use crate::tx::Tx;
+use crate::tx::{Param, Tx};
 
 /// A section deeper than this is named by its innermost headings.
 const DEEPEST: i64 = 16;
@@ -30,6 +30,13 @@ pub(super) fn of_files(parameter: usize) -> String {
     format!("(SELECT f.id FROM pikerag_base.sources f WHERE f.file = ANY(${parameter}::text[]))")
 }
 
+/// A batch is a small part of its table, and the statistics may still be those of an empty base: with
+/// them, the planner would compare all texts with all vectors for every batch.
+const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
+     SET LOCAL enable_mergejoin = off";
+const AS_USUAL: &str = "SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_hashjoin TO DEFAULT;
+     SET LOCAL enable_mergejoin TO DEFAULT";
+
 /// Texts of a set without a vector of this embedder, by identifier. Entities and summaries belong
 /// to no file.
 pub(super) async fn without_vector(
@@ -38,27 +45,37 @@ pub(super) async fn without_vector(
     which: &Which<'_>,
     limit: i64,
 ) -> Sql<Vec<TextToEmbed>> {
-    match set {
-        VectorSet::Chunks => chunks(tx, which, limit).await,
-        VectorSet::Atoms(kind) => atoms(tx, kind, which, limit).await,
-        VectorSet::Entities | VectorSet::Summaries if which.only.is_some() => Ok(Vec::new()),
-        VectorSet::Entities => of_entities(tx, which, limit).await,
-        VectorSet::Summaries => summaries(tx, which, limit).await,
-        VectorSet::Sources => sources(tx, which, limit).await,
-        VectorSet::Sections => sections(tx, which, limit).await,
+    let is_of_no_file = matches!(set, VectorSet::Entities | VectorSet::Summaries);
+    if is_of_no_file && which.only.is_some() {
+        return Ok(Vec::new());
     }
+    tx.batch(BY_INDEX).await?;
+    let found = match set {
+        VectorSet::Chunks => chunks(tx, which, limit).await?,
+        VectorSet::Atoms(kind) => atoms(tx, kind, which, limit).await?,
+        VectorSet::Entities => of_entities(tx, which, limit).await?,
+        VectorSet::Summaries => summaries(tx, which, limit).await?,
+        VectorSet::Sources => sources(tx, which, limit).await?,
+        VectorSet::Sections => sections(tx, which, limit).await?,
+    };
+    tx.batch(AS_USUAL).await?;
+    Ok(found)
 }
 
 async fn chunks(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
+    let of_files = if which.only.is_some() { "AND s.file = ANY($4::text[])" } else { "" };
     let sql = format!(
         "SELECT {CHUNK_COLUMNS} FROM chunks c JOIN sources s ON s.id = c.source
-         LEFT JOIN chunk_vectors v ON v.node = c.id AND v.embedder = $1
-         WHERE v.node IS NULL AND c.id > $2 AND c.searchable
-         AND ($4::text[] IS NULL OR c.source IN {}) ORDER BY c.id LIMIT $3",
-        of_files(4)
+         WHERE c.id > $2 AND c.searchable {of_files} AND NOT EXISTS
+             (SELECT 1 FROM chunk_vectors v WHERE v.embedder = $1 AND v.node = c.id)
+         ORDER BY c.id LIMIT $3"
     );
-    let only = which.only.map(Text::all);
-    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let (embedder, only) = (Text(which.embedder), which.only.map(Text::all));
+    let mut params: Vec<Param<'_>> = vec![&embedder, &which.after, &limit];
+    if let Some(files) = &only {
+        params.push(files);
+    }
+    let found = tx.all(&sql, &params).await?;
     let mut texts = Vec::with_capacity(found.len());
     for row in found {
         let chunk = rows::chunk(&row)?;
@@ -70,24 +87,34 @@ async fn chunks(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>>
 async fn atoms(tx: &Tx, kind: AtomKind, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
     // There may be a million atoms. Equal counts prove that none is pending, because a vector is
     // deleted with its atom.
+    let is_first = which.after < 0 && which.only.is_none();
     let sql = "SELECT (SELECT count(*) FROM pikerag_base.atoms)
          = (SELECT count(*) FROM pikerag_base.atom_vectors WHERE embedder = $1)";
-    let row = tx.one(sql, &[&Text(which.embedder)]).await?;
-    if row.try_get(0)? {
+    let embedder = Text(which.embedder);
+    if is_first && tx.one(sql, &[&embedder]).await?.try_get(0)? {
         return Ok(Vec::new());
     }
+    // From the files on: their atoms may be few of many.
+    let (from, of_files) = match which.only {
+        None => ("pikerag_base.atoms a", ""),
+        Some(_) => (
+            "pikerag_base.sources s JOIN pikerag_base.chunks c ON c.source = s.id
+             JOIN pikerag_base.atoms a ON a.chunk = c.id",
+            "AND s.file = ANY($5::text[])",
+        ),
+    };
     let sql = format!(
-        "SELECT a.id, a.text FROM pikerag_base.atoms a
-         WHERE a.kind = $2 AND a.id > $3 AND NOT EXISTS
+        "SELECT a.id, a.text FROM {from}
+         WHERE a.kind = $2 AND a.id > $3 {of_files} AND NOT EXISTS
              (SELECT 1 FROM pikerag_base.atom_vectors v WHERE v.embedder = $1 AND v.node = a.id)
-         AND ($5::text[] IS NULL OR a.chunk IN
-             (SELECT c.id FROM pikerag_base.chunks c WHERE c.source IN {}))
-         ORDER BY a.id LIMIT $4",
-        of_files(5)
+         ORDER BY a.id LIMIT $4"
     );
-    let only = which.only.map(Text::all);
-    let (embedder, kind) = (Text(which.embedder), kind.as_str());
-    let found = tx.all(&sql, &[&embedder, &kind, &which.after, &limit, &only]).await?;
+    let (kind, only) = (kind.as_str(), which.only.map(Text::all));
+    let mut params: Vec<Param<'_>> = vec![&embedder, &kind, &which.after, &limit];
+    if let Some(files) = &only {
+        params.push(files);
+    }
+    let found = tx.all(&sql, &params).await?;
     found.iter().map(text).collect()
 }
 

@@ -1,9 +1,9 @@
 //! Tests how replies, claims and runs are kept in PostgreSQL, forgotten and checked.
 
 use pikerag_knowledge::{
-    CallOrigin, CallRecord, Claim, CorpusWriter, Event, FileRecord, Filter, JobKind, JobQuery,
-    JobRecord, JobState, Jobs, Ledger, RunEvent, RunId, RunQuery, RunRecord, RunState, RunStore,
-    RunsToKeep, SearchIndex, Usage,
+    CallOrigin, CallRecord, Claim, CorpusWriter, Event, FileRecord, Filter, JobKind, JobPriority,
+    JobQuery, JobRecord, JobState, Jobs, Ledger, RunEvent, RunId, RunQuery, RunRecord, RunState,
+    RunStore, RunsToKeep, SearchIndex, Usage,
 };
 use pikerag_postgres::{Base, Connections, Database};
 use pikerag_store::{Health, Overwriting, Part, Remains, Repair};
@@ -13,7 +13,7 @@ use super::server::{Fresh, documents};
 
 impl Fresh {
     /// The same base, as another process opens it.
-    async fn other(&self) -> Base {
+    pub(crate) async fn other(&self) -> Base {
         let database = Database::connect(&self.location, Connections::default()).await.unwrap();
         Base::open(&database, &self.location).await.unwrap()
     }
@@ -295,6 +295,8 @@ async fn a_job_does_not_quote_a_forgotten_file() {
         cap_usd: None,
         setup: String::new(),
         bill: None,
+        priority: JobPriority::Usual,
+        worker: None,
         retry_refused: false,
         attempts: 1,
         reason: Some("a.txt: \0 is no letter".to_owned()),
@@ -308,12 +310,18 @@ async fn a_job_does_not_quote_a_forgotten_file() {
     let other = base.add_job(job(JobKind::Index), vec!["b.txt".to_owned()]).await.unwrap();
     let watches = base.add_job(job(JobKind::Watch), Vec::new()).await.unwrap();
     assert!(reads_it < other && other < watches);
+    // It has read the file, which was then withdrawn.
+    let goes_on = JobRecord { state: JobState::Waiting, ..job(JobKind::Index) };
+    let goes_on = base.add_job(goes_on, vec!["b.txt".to_owned()]).await.unwrap();
     base.forget_files(&["a.txt".to_owned()], 7).await.unwrap();
     for (id, is_kept) in [(reads_it, false), (other, true), (watches, false)] {
         let found = base.jobs(JobQuery::One(id)).await.unwrap().remove(0);
         assert_eq!((found.reason.is_some(), found.outcome.is_some()), (is_kept, is_kept));
         assert_eq!(base.job_files(id).await.unwrap().len(), usize::from(is_kept));
     }
+    let found = base.jobs(JobQuery::One(goes_on)).await.unwrap().remove(0);
+    assert!(found.reason.is_none() && found.outcome.is_none(), "{found:?}");
+    assert_eq!(base.job_files(goes_on).await.unwrap().len(), 1);
     fresh.remove().await;
 }
 

@@ -8,8 +8,12 @@ mod calls;
 mod copies;
 mod documents;
 mod keys;
+mod leases;
+mod responses;
 mod rows;
 mod server;
+mod shared_limits;
+mod uploads;
 mod views;
 
 use std::sync::LazyLock;

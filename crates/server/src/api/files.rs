@@ -16,8 +16,8 @@ use pikerag_engine::knowledge::{JobKind, error_chain};
 use pikerag_engine::settings::FileChoice;
 use pikerag_engine::uploads::{Part, UploadError, UploadId, Uploads};
 use pikerag_engine::{
-    DeletePreview, DeleteRequest, DeleteResponse, EngineError, EstimateRequest, EstimateResponse,
-    Missing, NamedFile, Session, UnpackResponse,
+    CreateBase, DeletePreview, DeleteRequest, DeleteResponse, EngineError, EstimateRequest,
+    EstimateResponse, Missing, NamedFile, Session, UnpackResponse,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -43,7 +43,7 @@ impl From<UploadError> for Problem {
             UploadError::NameTaken => (409, "name-taken", Fault::Caller),
             UploadError::NotListed(_) => (500, "not-listed", Fault::Server),
             UploadError::NotWhole { .. } => (400, "not-whole", Fault::Caller),
-            UploadError::Io { .. } => (500, "not-written", Fault::Server),
+            UploadError::Io { .. } | UploadError::Store(_) => (500, "not-written", Fault::Server),
         };
         let problem = Self::new(status, code, fault);
         let problem = match fault {
@@ -116,7 +116,6 @@ pub(crate) async fn upload(
 ) -> Result<Response, Problem> {
     let session = app.whole_base(&caller, &base)?;
     let range = range(&headers)?;
-    let uploads = uploads_of(&session);
     let most = session.settings().parser_limits.file_bytes;
     let (from, to, whole) =
         range.map_or((0, None, None), |(from, to, whole)| (from, Some(to), Some(whole)));
@@ -128,12 +127,13 @@ pub(crate) async fn upload(
         None if 0 < from => return Err(UploadError::NoId.into()),
         None => UploadId::random()?,
     };
-    let mut part = uploads.begin(&file, &id, from, most)?;
+    let uploads = session.uploads(CreateBase::Yes).await?;
+    let mut part = uploads.begin(&file, &id, from, most).await?;
     let came = taken(&mut part, body).await;
     let held = part.held();
     if came.is_err() && upload.is_none() {
         // Its sender never received the identifier that it needs to continue.
-        part.discard();
+        part.discard().await;
         return came.map(|()| ().into_response());
     }
     if came.is_err() || (to.is_some() && Some(held) != whole) {
@@ -162,8 +162,9 @@ pub(super) async fn stored(
     if !unpack {
         return Ok((vec![part.finish(whole).await?], None));
     }
-    let mut unpacked = pikerag_engine::unpack(session, part.complete(whole).await?, file).await?;
-    part.discard();
+    part.complete(whole).await?;
+    let mut unpacked = pikerag_engine::unpack(session, &part, file).await?;
+    part.discard().await;
     Ok((std::mem::take(&mut unpacked.places), Some(unpacked)))
 }
 
@@ -199,10 +200,6 @@ fn range(headers: &HeaderMap) -> Result<Option<(u64, u64, u64)>, Problem> {
     };
     let bad = || Problem::bad_request("`Content-Range` must be `bytes FROM-TO/WHOLE`");
     read().map(Some).ok_or_else(bad)
-}
-
-pub(super) fn uploads_of(session: &Session) -> Uploads {
-    Uploads::beside(session.folder())
 }
 
 /// The file to use.
@@ -255,9 +252,9 @@ async fn places(
     files: &[String],
     known: &[String],
 ) -> Result<Vec<PathBuf>, Problem> {
-    let uploads = uploads_of(session);
+    let uploads = session.uploads(CreateBase::No).await?;
     if files.is_empty() && known.is_empty() {
-        return Ok(uploads.all()?.into_iter().map(|(_, at, _)| at).collect());
+        return Ok(uploads.all().await?.into_iter().map(|(_, at, _)| at).collect());
     }
     let mut paths = places_to_read(session, &uploads, files).await?;
     if !known.is_empty() {
@@ -277,7 +274,7 @@ async fn places_to_read(
     let (mut paths, mut others) = (Vec::new(), Vec::new());
     for file in files {
         match uploads.place(file) {
-            Ok(place) if place.is_file() => paths.push(place),
+            Ok(place) if uploads.has(file).await? => paths.push(place),
             _ => others.push(file.as_str()),
         }
     }
@@ -375,11 +372,19 @@ pub(crate) async fn delete(
     let _held = app.jobs.withdraw(&app.host(), &base, &session, &[name], forget).await?;
     // Remove the uploads before the base's copy: otherwise the next job would restore the file, and
     // after a failure the file could no longer be named.
-    let uploads = uploads_of(&session);
-    let was_sent = if forget { uploads.forget(&place)? } else { uploads.remove(&place)? };
+    let uploads = session.uploads(CreateBase::No).await?;
+    let was_sent = match forget {
+        true => uploads.forget(&place).await?,
+        false => uploads.remove(&place).await?,
+    };
     let request = DeleteRequest { paths: vec![place], forget };
+    if forget {
+        // Before the deletion, which then overwrites their bytes in the database, too.
+        app.responses.forget();
+    }
     let deleted = pikerag_engine::delete(&session, &request).await?;
     if forget {
+        // Requests that ended meanwhile may have read the document.
         app.responses.forget();
     }
     if deleted.overwrites_later {

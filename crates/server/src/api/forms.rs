@@ -8,11 +8,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::{Extension, Json};
 use futures::StreamExt;
+use pikerag_engine::CreateBase;
 use pikerag_engine::uploads::{Part, UploadId, Uploads};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
-use super::files::{Uploaded, cut_off, stored, uploads_of};
+use super::files::{Uploaded, cut_off, stored};
 use crate::app::{App, Caller};
 use crate::form::{BadForm, FormPiece, FormReader, PartHead};
 use crate::jobs::Work;
@@ -68,15 +70,10 @@ pub(crate) async fn upload(
     body: Body,
 ) -> Result<Json<UploadedFiles>, Problem> {
     let session = app.whole_base(&caller, &base)?;
-    let uploads = uploads_of(&session);
+    let uploads = session.uploads(CreateBase::Yes).await?;
     let most = session.settings().parser_limits.file_bytes;
     let mut arriving = Arriving { uploads: &uploads, most, files: Vec::new() };
-    arriving.receive(reader(&headers)?, body).await?;
-    if !unpack {
-        for (_, part) in &arriving.files {
-            part.check_place()?;
-        }
-    }
+    arriving.receive_whole(reader(&headers)?, body, unpack).await?;
     let (mut files, mut paths) = (Vec::new(), Vec::<PathBuf>::new());
     let mut failed: Option<Problem> = None;
     while failed.is_none() && !arriving.files.is_empty() {
@@ -133,20 +130,47 @@ struct Arriving<'a> {
 
 impl Drop for Arriving<'_> {
     fn drop(&mut self) {
+        // Without a runtime, the process is ending: parts that do not grow expire.
+        let Ok(runtime) = Handle::try_current() else { return };
         for (_, part) in self.files.drain(..) {
-            part.discard();
+            runtime.spawn(part.discard());
         }
     }
 }
 
 impl Arriving<'_> {
+    /// Receives all files, and checks that each can have its name. Otherwise nothing of them stays.
+    async fn receive_whole(
+        &mut self,
+        form: FormReader,
+        body: Body,
+        unpack: bool,
+    ) -> Result<(), Problem> {
+        let came = async {
+            self.receive(form, body).await?;
+            // The names of the files in an archive are not known yet.
+            let checked = if unpack { &[] } else { self.files.as_slice() };
+            for (_, part) in checked {
+                part.check_place().await?;
+            }
+            Ok(())
+        };
+        let came = came.await;
+        if came.is_err() {
+            for (_, part) in self.files.drain(..) {
+                part.discard().await;
+            }
+        }
+        came
+    }
+
     async fn receive(&mut self, mut form: FormReader, body: Body) -> Result<(), Problem> {
         let mut arriving = body.into_data_stream();
         while let Some(bytes) = arriving.next().await {
             form.take(&bytes.map_err(|error| cut_off(&error))?);
             while let Some(piece) = form.next_piece()? {
                 match piece {
-                    FormPiece::Part(head) => self.begin(head)?,
+                    FormPiece::Part(head) => self.begin(head).await?,
                     FormPiece::Bytes(bytes) => {
                         if let Some((_, part)) = self.files.last_mut() {
                             part.take(&bytes).await?;
@@ -164,7 +188,7 @@ impl Arriving<'_> {
             .in_chinese("表单不完整：缺少最后的分隔符"))
     }
 
-    fn begin(&mut self, PartHead { field, file }: PartHead) -> Result<(), Problem> {
+    async fn begin(&mut self, PartHead { field, file }: PartHead) -> Result<(), Problem> {
         if field != FIELD {
             let says =
                 format!("`{field}` is an unknown field: each field must have the name `file`");
@@ -188,7 +212,10 @@ impl Arriving<'_> {
             return Err(Problem::bad_request(format!("a form holds at most {MOST} files"))
                 .in_chinese(format!("一个表单最多有 {MOST} 个文件")));
         }
-        let part = self.uploads.begin(&file, &UploadId::random()?, 0, self.most)?;
+        if let Some((_, before)) = self.files.last_mut() {
+            before.store_arrived().await?;
+        }
+        let part = self.uploads.begin(&file, &UploadId::random()?, 0, self.most).await?;
         self.files.push((file, part));
         Ok(())
     }

@@ -35,8 +35,9 @@ pub(crate) async fn health() -> Json<Health> {
     responses((status = 200, body = Health), (status = 503, body = Problem)))]
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.stopping.is_cancelled() {
-        return Err(Problem::new(503, "stopping", Fault::Server)
-            .saying("the server is stopping: it finishes running requests and accepts no others"));
+        return Err(Problem::new(503, "stopping", Fault::Server).saying(
+            "the server is stopping: it finishes running requests and soon accepts no others",
+        ));
     }
     for (name, session) in &app.live().bases {
         let looked = tokio::time::timeout(PATIENCE, pikerag_engine::ready(session)).await;

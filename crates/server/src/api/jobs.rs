@@ -50,7 +50,7 @@ pub(crate) async fn job(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let session = app.whole_base(&caller, &base)?;
-    let watched = app.jobs.watch(&base, &session, id).await?;
+    let watched = app.jobs.watch(&app.host(), &base, &session, id).await?;
     Ok(streams::watched(&headers, watched, Job::is_over, JobEvent::Job))
 }
 

@@ -131,11 +131,12 @@ async fn made(app: &App, name: String) -> Result<BaseLine, Problem> {
             .hint("delete one, or ask the operator to raise `server.bases_limit`"));
     }
     let own = name.clone();
-    let (locked, folder) = on_disk(move || {
-        let folder = locked.make(&own)?;
-        Ok((locked, folder))
-    })
-    .await?;
+    let made = on_disk(move || match locked.make(&own) {
+        // Another server over the same database was first.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        made => made.map(|folder| Some((locked, folder))),
+    });
+    let (locked, folder) = made.await?.ok_or_else(|| exists(&name))?;
     let session = engine.session_over(folder.clone());
     if let Err(error) = begin_base(&session).await {
         drop(session);
@@ -177,7 +178,11 @@ async fn renamed(app: &App, base: &str, name: String) -> Result<BaseLine, Proble
     let outcome = match app.jobs.close_idle(base).await {
         true => {
             let own = name.clone();
-            on_disk(move || locked.rename(&folder, &own)).await
+            let renamed = on_disk(move || match locked.rename(&folder, &own) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                renamed => renamed.map(|()| true),
+            });
+            renamed.await.and_then(|is_free| if is_free { Ok(()) } else { Err(exists(&name)) })
         }
         false => Err(in_use(base)),
     };
@@ -274,11 +279,15 @@ fn check_free(app: &App, bases: &MadeBases, name: &str) -> Result<(), Problem> {
     }
     // Another process may have made it.
     if app.live().bases.contains_key(name) || bases.all().contains_key(name) {
-        return Err(Problem::new(409, "base-exists", Fault::Caller)
-            .saying(format!("there is already a base `{name}`"))
-            .in_chinese(format!("已有知识库 `{name}`")));
+        return Err(exists(name));
     }
     check_keys(app, name)
+}
+
+fn exists(name: &str) -> Problem {
+    Problem::new(409, "base-exists", Fault::Caller)
+        .saying(format!("there is already a base `{name}`"))
+        .in_chinese(format!("已有知识库 `{name}`"))
 }
 
 /// Refuses to change what the name of a base means to keys: a key must not open another base than

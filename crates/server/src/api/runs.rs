@@ -3,7 +3,7 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::Answer;
 use pikerag_engine::{DiffResponse, ForkRequest, RunResponse, RunSummary, chinese_reason};
@@ -13,9 +13,10 @@ use utoipa::IntoParams;
 
 use super::ask::{AskEvent, Asked, drafts, respond};
 use crate::app::{App, Caller};
+use crate::follow::{FollowEvent, followed};
 use crate::opened::Seen;
 use crate::problem::{JsonBody, Parts, Problem, Query, without_places};
-use crate::streams::{Drafts, Underway, Wanted};
+use crate::streams::{Drafts, Underway, Wanted, accepts_events};
 
 /// How many runs to list, and how fully.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,17 +47,24 @@ pub(crate) async fn runs(
     Ok(Json(json!(runs)))
 }
 
-/// A run with all its events.
+/// A run with all its events. With `Accept: text/event-stream` it sends a stream: `run`, then each
+/// `event` of the trace, also while another server makes them, then `ended`. A client that lost the
+/// connection continues with `Last-Event-ID`, on any server over the same base.
 #[utoipa::path(get, path = "/api/v1/bases/{base}/runs/{run}", operation_id = "getRun", tag = "runs",
     params(("base" = String, Path), ("run" = String, Path)),
-    responses((status = 200, body = RunResponse), (status = 404, body = Problem)))]
+    responses((status = 200, content((RunResponse = "application/json"), (FollowEvent = "text/event-stream"))), (status = 404, body = Problem)))]
 pub(crate) async fn run(
+    State(app): State<App>,
     Seen(session): Seen,
     Parts((_, run)): Parts<(String, String)>,
-) -> Result<Json<Value>, Problem> {
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    if accepts_events(&headers) {
+        return followed(app, session, &run, &headers, hide_places).await;
+    }
     let mut run = pikerag_engine::run_by_name(&session, &run).await?;
     hide_places(&mut run.summary);
-    Ok(Json(json!(run)))
+    Ok(Json(json!(run)).into_response())
 }
 
 /// Keeps the text of an answer, and whether it is a refusal.

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::JobState;
 use pikerag_engine::uploads::PartLine;
-use pikerag_engine::{SentError, SentFile};
+use pikerag_engine::{CreateBase, SentError, SentFile};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::files::{Uploaded, uploads_of};
+use super::files::Uploaded;
 use super::look::no_such;
 use crate::app::{App, Caller};
 use crate::opened::Whole;
@@ -32,12 +32,12 @@ pub(crate) async fn uploaded(
     Whole(session): Whole,
     Query(WhichPart { file, upload }): Query<WhichPart>,
 ) -> Result<Json<Uploaded>, Problem> {
-    let uploads = uploads_of(&session);
+    let uploads = session.uploads(CreateBase::No).await?;
     let held = match &upload {
-        Some(id) => uploads.held(&file, &id.parse()?)?,
+        Some(id) => uploads.held(&file, &id.parse()?).await?,
         None => 0,
     };
-    let is_whole = held == 0 && uploads.place(&file)?.is_file();
+    let is_whole = held == 0 && uploads.has(&file).await?;
     Ok(Json(Uploaded { file, held, is_whole, upload, job: None, unpacked: None }))
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn uploaded(
 #[utoipa::path(get, path = "/api/v1/bases/{base}/parts", operation_id = "listIncompleteUploads", tag = "files", params(("base" = String, Path)),
     responses((status = 200, body = Vec<PartLine>), (status = 404, body = Problem)))]
 pub(crate) async fn parts(Whole(session): Whole) -> Result<Json<Vec<PartLine>>, Problem> {
-    let mut parts = uploads_of(&session).parts()?;
+    let mut parts = session.uploads(CreateBase::No).await?.parts().await?;
     parts.sort_by(|a, b| (&a.file, a.changed).cmp(&(&b.file, b.changed)));
     Ok(Json(parts))
 }
@@ -78,7 +78,7 @@ pub(crate) async fn discard(
     Query(Unwanted { file }): Query<Unwanted>,
 ) -> Result<Json<Vec<SentFile>>, Problem> {
     let session = app.whole_base(&caller, &base)?;
-    let uploads = uploads_of(&session);
+    let uploads = session.uploads(CreateBase::No).await?;
     let mut unwanted = pikerag_engine::sent(&session).await?;
     if let Some(file) = &file {
         uploads.place(file)?;
@@ -111,7 +111,7 @@ pub(crate) async fn discard(
     let gone: Vec<String> = gone.map(|(name, ..)| name).collect();
     let _held = app.jobs.withdraw(&app.host(), &base, &session, &gone, false).await?;
     for sent in &unwanted {
-        uploads.remove(&sent.at)?;
+        uploads.remove(&sent.at).await?;
     }
     Ok(Json(unwanted))
 }

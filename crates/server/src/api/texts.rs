@@ -6,11 +6,12 @@ use std::path::Path;
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use pikerag_engine::CreateBase;
 use pikerag_engine::uploads::UploadId;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::files::{Uploaded, uploads_of};
+use super::files::Uploaded;
 use crate::app::{App, Caller};
 use crate::jobs::Work;
 use crate::problem::{JsonBody, Parts, Problem};
@@ -64,9 +65,10 @@ pub(crate) async fn insert(
     let (file, waits) = (name_of(&body), body.hold);
     let text = file_of(body, &file)?;
     let most = session.settings().parser_limits.file_bytes;
-    let mut part = uploads_of(&session).begin(&file, &UploadId::random()?, 0, most)?;
+    let uploads = session.uploads(CreateBase::Yes).await?;
+    let mut part = uploads.begin(&file, &UploadId::random()?, 0, most).await?;
     if let Err(error) = part.take(text.as_bytes()).await {
-        part.discard();
+        part.discard().await;
         return Err(error.into());
     }
     let held = part.held();

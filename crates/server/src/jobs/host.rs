@@ -30,6 +30,9 @@ pub(crate) trait Host: Send + Sync {
     /// The server's own runtime: connections to models that a job opens are used by later jobs.
     fn runtime(&self) -> &Handle;
 
+    /// Whether this process runs the jobs of a base; otherwise workers do.
+    fn runs_jobs(&self, base: &str) -> bool;
+
     /// A base for the server itself.
     fn owner_of(&self, base: &str) -> Option<Session>;
 
@@ -39,6 +42,9 @@ pub(crate) trait Host: Send + Sync {
 
     /// The session of a base, while which exists no other server deletes the base.
     fn hold(&self, base: &str, session: Session) -> Result<Session, Problem>;
+
+    /// Reports that a part of a job begins, with the number of its files.
+    fn begun(&self, base: &str, job: &JobRecord, files: usize);
 
     /// Records the cost of an attempt, and counts a job that is over.
     fn attempted(&self, base: &str, job: &JobRecord);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pikerag_engine::knowledge::{JobBill, JobKind, JobQuery, JobRecord, JobState};
-use pikerag_engine::{remaining_work, setup};
+use pikerag_engine::knowledge::{JobBill, JobKind, JobPriority, JobQuery, JobRecord, JobState};
+use pikerag_engine::{remaining_work, setup, shares_jobs};
 
 use super::line::Line;
 use super::reason::JobReason;
@@ -14,6 +14,13 @@ use crate::problem::Problem;
 pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {
     let Some(session) = host.owner_of(&line.base) else { return Ok(()) };
     let Some(store) = there(&session).await? else { return Ok(()) };
+    if shares_jobs(&session) {
+        // Other processes may still do a part of the remaining work.
+        let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+        if unfinished.iter().any(|job| job.state.is_accepted()) {
+            return Ok(());
+        }
+    }
     let bill = match session.indexes_for_free() {
         true => JobBill::default(),
         false => remaining_work(&session).await?.bill(),
@@ -38,6 +45,8 @@ pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Probl
             cap_usd: None,
             setup: setup(&session),
             bill: None,
+            priority: JobPriority::Last,
+            worker: None,
             retry_refused: false,
             attempts: 0,
             reason: Some(JobReason::NotAccepted.to_string()),
@@ -56,6 +65,13 @@ pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Probl
     if record.id == 0 {
         record.id = store.add_job(record.clone(), Vec::new()).await.map_err(failed)?;
         host.jobs().follow(&Job::of(&line.base, &record));
+    }
+    let others = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+    let is_earlier = |job: &JobRecord| job.kind == JobKind::Complete && job.id < record.id;
+    if others.iter().any(is_earlier) {
+        // Another process made the offer at the same time.
+        (record.state, record.ended) = (JobState::Done, Some(now()));
+        record.reason = Some(JobReason::NoWorkLeft.to_string());
     }
     host.jobs().keep(&line.base, store.as_ref(), &record).await;
     report(host, line, &record);

@@ -1,209 +1,325 @@
-//! Runs one job within its accepted bill: file by file after a crash, and again if models were out
-//! of reach.
+//! Takes parts of jobs and runs them within the accepted bill: file by file after a crash, and again
+//! if models were out of reach.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use pikerag_engine::knowledge::telemetry::TRACED;
 use pikerag_engine::knowledge::{
-    FileMark, JobBill, JobFile, JobKind, JobQuery, JobRecord, JobState, Jobs as JobStore,
-    error_chain,
+    FileMark, JobKind, JobPart, JobQuery, JobRecord, JobState, Jobs as JobStore, Lease, LeaseAfter,
+    PartsLeft, StoreError, TakenJob, Taking, error_chain,
 };
 use pikerag_engine::parts::Outcome;
 use pikerag_engine::settings::FileChoice;
 use pikerag_engine::{
-    EngineError, EstimateRequest, IndexRequest, IndexResponse, IndexScope, Progress, Session,
-    chinese_chain, estimate, job_places, setup,
+    EngineError, IndexRequest, IndexResponse, IndexScope, Progress, Session, chinese_chain,
+    job_places, setup,
 };
-use serde_json::json;
-use tracing::{Instrument, error, info_span, warn};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info_span, warn};
 
+use super::bill::refused;
 use super::line::{AtWork, Line};
+use super::note::{Ended, Noted, allowed_calls, settle, unstored};
 use super::offer::report;
-use super::reason::JobReason;
 use super::shown::{Bill, FailedFile, Job};
-use super::{Host, KEPT, failed, no_job, now};
-use crate::problem::{Fault, Problem};
+use super::{Host, KEPT, PAUSE, beat, failed, now, recover, there};
+use crate::problem::Problem;
 
-/// Attempts of a job whose calls fail; the pauses between them start at `PAUSE` and grow fourfold.
-const ATTEMPTS: u32 = 6;
-const PAUSE: Duration = Duration::from_secs(5);
+/// The attempts to give a part back to a store that cannot be written.
+const ASKED: u32 = 20;
 
-/// How an attempt ended.
-enum Ended {
-    Came(Box<IndexResponse>),
-    Failed(EngineError),
-    Panicked(String),
-    /// The server stops, or a file of the job is deleted.
-    Stopped,
-}
-
-/// Runs a due job, if it still exists when its turn comes.
-pub(super) async fn run(host: &Arc<dyn Host>, line: &Line, store: &dyn JobStore, id: u64) {
-    let gate = line.gate.lock().await;
-    if let Err(problem) = begin(host, line, store, id).await {
-        let problem = problem.detail();
-        warn!(base = line.base, job = id, problem, "a job could not begin");
-        // Otherwise it would be tried again at once.
-        tokio::time::sleep(PAUSE).await;
+/// Takes the next part of a job of the base, and runs it. Returns whether there was one.
+pub(super) async fn next(host: &Arc<dyn Host>, line: &Line) -> Result<bool, Problem> {
+    let order = line.order.lock().await;
+    if host.stopping().is_cancelled() || line.closed.is_cancelled() {
+        return Ok(false);
     }
-    line.set_at_work(None);
+    // A deletion of files may hold the gate.
+    let Ok(gate) = Arc::clone(&line.gate).try_read_owned() else { return Ok(false) };
+    let Some(owner) = host.owner_of(&line.base) else { return Ok(false) };
+    let Some(store) = there(&owner).await? else { return Ok(false) };
+    // Without a job, nothing is written: the base may be read-only.
+    if !has_jobs(store.as_ref()).await? {
+        return Ok(false);
+    }
+    let taking = host.jobs().taking(&owner);
+    let Some(taken) = store.take_job(taking).await.map_err(failed)? else { return Ok(false) };
+    let lease = taken.lease;
+    if taken.is_left {
+        recover::crashed(host, line, store.as_ref(), taken).await?;
+        return Ok(true);
+    }
+    let part = match begin(host, line, &store, owner, taken).await {
+        Ok(Some(part)) => part,
+        Ok(None) => return Ok(true),
+        Err(problem) => {
+            // If the base cannot be written, the lease runs out.
+            let _ = store.release_lease(lease).await;
+            return Err(problem);
+        }
+    };
+    drop(order);
+    let names = part.names.clone();
+    let done = part.run().await;
+    if let Err(problem) = &done {
+        give_back(host, line, store.as_ref(), lease, names, &problem.detail()).await;
+    }
+    line.end_work(lease);
     drop(gate);
+    done.map(|()| true)
 }
 
-async fn begin(
+/// Whether a job waits or runs.
+async fn has_jobs(store: &dyn JobStore) -> Result<bool, Problem> {
+    let next = store.jobs(JobQuery::Next(now())).await.map_err(failed)?;
+    if !next.is_empty() {
+        return Ok(true);
+    }
+    let unfinished = store.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+    Ok(unfinished.iter().any(|job| job.state.is_accepted()))
+}
+
+/// Gives a part back whose result could not be stored, so that it does not count as a crash.
+async fn give_back(
     host: &Arc<dyn Host>,
     line: &Line,
     store: &dyn JobStore,
-    id: u64,
-) -> Result<(), Problem> {
-    let order = line.order.lock().await;
-    let found = store.jobs(JobQuery::One(id)).await.map_err(failed)?.pop();
-    let Some(mut record) = found.filter(|job| job.state == JobState::Waiting) else {
-        return Ok(());
-    };
-    let files = store.job_files(id).await.map_err(failed)?;
-    let files: Vec<JobFile> = files.into_iter().filter(|file| !file.is_done).collect();
-    let names = files.iter().map(|file| file.file.clone()).collect::<Vec<_>>();
-    let granted = host.session_of(&line.base, record.key.as_deref())?;
-    let has_key = granted.is_some();
-    let session = granted.or_else(|| host.owner_of(&line.base)).ok_or_else(|| no_job(id))?;
-    let session = host.hold(&line.base, session)?.in_background();
-    if let Some((bill, reason)) = refused(&session, &record, has_key, &names).await? {
-        (record.state, record.bill, record.reason) = (JobState::Offered, Some(bill), Some(reason));
-        host.jobs().keep(&line.base, store, &record).await;
-        report(host, line, &record);
-        return Ok(());
-    }
-    record.setup = setup(&session);
-    (record.state, record.started) = (JobState::Running, Some(now()));
-    record.attempts += 1;
-    let stop = host.stopping().child_token();
-    let of_files = (record.kind == JobKind::Index).then(|| names.clone());
-    // Durable before anything is read, so that the next process knows the number of attempts.
-    let is_careful = files.iter().any(|file| 0 < file.attempts);
-    if !is_careful {
-        store.mark_job_files(id, names.clone(), FileMark::Begun).await.map_err(failed)?;
-    }
-    if !store.put_job(record.clone()).await.map_err(failed)? {
-        return Ok(());
-    }
-    host.jobs().keep(&line.base, store, &record).await;
-    line.set_at_work(Some(AtWork { files: of_files, stop: stop.clone() }));
-    drop(order);
-    let batches = match is_careful {
-        true => names.into_iter().map(|name| vec![name]).collect(),
-        false => vec![names],
-    };
-    let name = format!("index {}", line.base);
-    let span =
-        info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
-    let attempt = Attempt { host, line, store, session: &session, is_careful };
-    let done = async {
-        let mut whole = None;
-        for batch in batches {
-            let ended = tokio::select! {
-                ended = attempt.index(&record, &batch) => ended?,
-                () = stop.cancelled() => Ended::Stopped,
-            };
-            let is_over = !matches!(ended, Ended::Came(_));
-            attempt.note(&mut record, &batch, ended, &mut whole).await?;
-            if is_over {
-                break;
+    lease: Lease,
+    names: Vec<String>,
+    problem: &str,
+) {
+    for _ in 0..ASKED {
+        let reason = problem.to_owned();
+        let change = move |record: &mut JobRecord, _: PartsLeft| unstored(record, reason, now());
+        let marks = (names.clone(), FileMark::PutBack);
+        match store.change_job(lease, marks, LeaseAfter::Released, Box::new(change)).await {
+            Ok(record) => {
+                if record.state.is_over() {
+                    line.folders(|folders| folders.remove(&record.id));
+                }
+                host.attempted(&line.base, &record);
+                return host.jobs().publish(&line.base, &record);
+            }
+            Err(StoreError::LeaseLost { .. }) => return,
+            Err(error) => {
+                warn!(job = lease.job, %error, "a job could not be given back");
+                host.jobs().show(&line.base, lease.job, |job| job.wait_because(problem));
             }
         }
-        Ok::<_, Problem>(())
-    };
-    if let Err(problem) = done.instrument(span).await {
-        // The base could not be written during the work.
-        record.reason = Some(problem.detail());
-        match record.attempts < ATTEMPTS {
-            true => again(&mut record),
-            false => record.state = JobState::Failed,
+        if host.stopping().run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+            return;
         }
     }
-    record.state = match record.state {
-        JobState::Running => JobState::Done,
-        other => other,
-    };
-    if record.state.is_over() {
-        record.ended = Some(now());
-        line.folders(|folders| folders.remove(&id));
-    }
-    host.attempted(&line.base, &record);
-    host.jobs().keep(&line.base, store, &record).await;
-    if record.state.is_over() {
-        store.prune_jobs(KEPT).await.map_err(failed)?;
-    }
-    Ok(())
 }
 
-/// Why an accepted job is offered again with its current bill; `None` if it may begin.
-async fn refused(
-    session: &Session,
-    record: &JobRecord,
-    has_key: bool,
-    names: &[String],
-) -> Result<Option<(JobBill, String)>, Problem> {
-    let reason = match has_key {
-        false => "the key that requested it is gone, or may not change this base any more",
-        true if record.setup == setup(session) => return Ok(None),
-        true => "models or settings have changed since it was accepted",
-    };
-    if session.indexes_for_free() {
-        return Ok(None);
-    }
-    let paths = match names {
-        [] => Vec::new(),
-        names => job_places(session, names).await?,
-    };
-    let request = EstimateRequest {
-        paths,
-        databases: Vec::new(),
-        with: Vec::new(),
-        without: Vec::new(),
-        chunking: None,
-        choice: FileChoice::default(),
-        own_files: record.kind == JobKind::Index,
-    };
-    let estimated = estimate(session, &request).await?;
-    let usage = estimated.estimate.usage;
-    let bill = JobBill {
-        calls: estimated.estimate.calls as u64,
-        tokens: usage.prompt_tokens + usage.completion_tokens,
-        usd: estimated.usd,
-        texts: u64::from(0 < estimated.estimate.embedded_tokens) * estimated.estimate.chunks as u64,
-    };
-    Ok((!bill.is_free()).then(|| (bill, reason.to_owned())))
-}
-
-/// The inputs of an attempt.
-struct Attempt<'a> {
+/// Accepts a part, unless its bill changed: then the job is offered again.
+async fn begin<'a>(
     host: &'a Arc<dyn Host>,
     line: &'a Line,
-    store: &'a dyn JobStore,
-    session: &'a Session,
-    /// Whether an earlier attempt ended the process: then each file is marked when it begins.
-    is_careful: bool,
+    store: &Arc<dyn JobStore>,
+    owner: Session,
+    taken: TakenJob,
+) -> Result<Option<Part<'a>>, Problem> {
+    let TakenJob { lease, job, part, files, .. } = taken;
+    let granted = host.session_of(&line.base, job.key.as_deref())?;
+    let has_key = granted.is_some();
+    let session = host.hold(&line.base, granted.unwrap_or(owner))?.in_background();
+    let unfinished = match part {
+        JobPart::Files => store.job_files(job.id).await.map_err(failed)?,
+        JobPart::Whole | JobPart::Rest => files.clone(),
+    };
+    let unfinished = unfinished.into_iter().filter(|file| !file.is_done);
+    let unfinished: Vec<String> = unfinished.map(|file| file.file).collect();
+    if let Some((bill, reason)) = refused(&session, &job, has_key, &unfinished).await? {
+        let offer = move |record: &mut JobRecord, _| {
+            (record.state, record.bill) = (JobState::Offered, Some(bill));
+            record.reason = Some(reason);
+        };
+        let marks = (Vec::new(), FileMark::Begun);
+        let offered = store.change_job(lease, marks, LeaseAfter::Released, Box::new(offer)).await;
+        let offered = offered.map_err(failed)?;
+        host.jobs().publish(&line.base, &offered);
+        report(host, line, &offered);
+        return Ok(None);
+    }
+    let is_careful = files.iter().any(|file| 0 < file.attempts);
+    let names: Vec<String> = files.into_iter().map(|file| file.file).collect();
+    // Durable before anything is read, so that the next process knows the number of attempts.
+    let fresh = if is_careful { Vec::new() } else { names.clone() };
+    let (setup, at) = (setup(&session), now());
+    let begin = move |record: &mut JobRecord, _| {
+        if record.state == JobState::Waiting {
+            (record.state, record.started) = (JobState::Running, Some(at));
+            record.attempts += 1;
+            Noted::begin(record, part);
+        }
+        record.setup = setup;
+    };
+    let marks = (fresh, FileMark::Begun);
+    let record = store.change_job(lease, marks, LeaseAfter::Held, Box::new(begin)).await;
+    let record = record.map_err(failed)?;
+    host.jobs().publish(&line.base, &record);
+    if record.state != JobState::Running {
+        // Another worker found that its bill changed.
+        store.release_lease(lease).await.map_err(failed)?;
+        return Ok(None);
+    }
+    let stop = host.stopping().child_token();
+    let reads_files = record.kind == JobKind::Index && part != JobPart::Rest;
+    let files = reads_files.then(|| names.clone());
+    line.begin_work(lease, AtWork { job: record.id, files, stop: stop.clone() });
+    let session = session.leased(lease);
+    let store = Arc::clone(store);
+    let is_first = part == JobPart::Files && record.started == Some(at);
+    let asks_again = record.retry_refused && (part == JobPart::Whole || is_first);
+    let bill = Mutex::default();
+    Ok(Some(Part {
+        host,
+        line,
+        store,
+        session,
+        lease,
+        extent: part,
+        record,
+        names,
+        is_careful,
+        asks_again,
+        stop,
+        bill,
+    }))
 }
 
-impl Attempt<'_> {
-    /// Indexes files of the job; a panic ends only this job.
-    async fn index(&self, record: &JobRecord, batch: &[String]) -> Result<Ended, Problem> {
-        let id = record.id;
+/// A part of a job that this worker runs.
+struct Part<'a> {
+    host: &'a Arc<dyn Host>,
+    line: &'a Line,
+    store: Arc<dyn JobStore>,
+    session: Session,
+    lease: Lease,
+    extent: JobPart,
+    record: JobRecord,
+    names: Vec<String>,
+    /// Whether an earlier attempt ended the process: then each file is marked when it begins.
+    is_careful: bool,
+    /// Whether it makes refused passages pending again. Only the first part of an attempt does that:
+    /// later parts would undo the refusals of this attempt.
+    asks_again: bool,
+    stop: CancellationToken,
+    /// The bill of the current batch. This process may run other parts of the same job.
+    bill: Mutex<Option<Value>>,
+}
+
+impl Part<'_> {
+    /// Runs the part to its end, unless it is stopped or its lease is lost.
+    async fn run(mut self) -> Result<(), Problem> {
+        let (base, id) = (&self.line.base, self.record.id);
+        self.host.begun(base, &self.record, self.names.len());
+        let name = format!("index {base}");
+        let span =
+            info_span!(target: TRACED, "job", otel.name = name, pikerag.job.id = id.cast_signed());
+        let lost = CancellationToken::new();
+        let Taking { holds, share, .. } = self.host.jobs().taking(&self.session);
+        let beating =
+            beat::renew(Arc::clone(&self.store), self.lease, (holds, share), lost.clone());
+        let beating = self.host.runtime().spawn(beating);
+        let done = self.batches(&lost).instrument(span).await;
+        beating.abort();
+        let record = match done {
+            Ok(Some(record)) => record,
+            // The job belongs to another worker, or waits for one.
+            Ok(None) => {
+                self.host.jobs().reread(&self.line.base, self.store.as_ref(), id).await;
+                return Ok(());
+            }
+            Err(problem) => return Err(problem),
+        };
+        if record.state.is_over() {
+            self.line.folders(|folders| folders.remove(&id));
+        }
+        self.host.attempted(&self.line.base, &record);
+        self.host.jobs().publish(&self.line.base, &record);
+        if record.state.is_over() {
+            self.store.prune_jobs(KEPT).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Indexes the files, all together or one by one. Returns the job, whose lease is released;
+    /// `None` if the lease is lost.
+    async fn batches(&mut self, lost: &CancellationToken) -> Result<Option<JobRecord>, Problem> {
+        let names = std::mem::take(&mut self.names);
+        let mut batches: Vec<Vec<String>> = match self.is_careful {
+            true => names.into_iter().map(|name| vec![name]).collect(),
+            false => vec![names],
+        };
+        batches.reverse();
+        while let Some(batch) = batches.pop() {
+            let stop = self.stop.clone();
+            let ended = tokio::select! {
+                ended = self.index(&batch) => ended?,
+                () = lost.cancelled() => return Ok(None),
+                () = stop.cancelled() => Ended::Stopped,
+            };
+            if matches!(&ended, Ended::Failed(EngineError::Store(StoreError::LeaseLost { .. }))) {
+                return Ok(None);
+            }
+            let is_last = batches.is_empty() || !matches!(ended, Ended::Came(..));
+            let after = if is_last { LeaseAfter::Released } else { LeaseAfter::Held };
+            let shown = self.bill.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // A retry is due by the clock of the store, which other workers share.
+            let at = self.store.clock().await.unwrap_or_else(|_| now());
+            let noted =
+                Noted::of(&self.line.base, &self.record, self.extent, ended, shown.as_ref(), at);
+            let (mark, part) = (noted.mark(), self.extent);
+            let change = Box::new(move |record: &mut JobRecord, left| {
+                noted.apply(record, part, left);
+                if is_last {
+                    settle(record, part, left, at);
+                }
+            });
+            match self.store.change_job(self.lease, (batch, mark), after, change).await {
+                Ok(record) => self.record = record,
+                Err(StoreError::LeaseLost { .. }) => return Ok(None),
+                Err(error) => return Err(failed(error)),
+            }
+            if is_last {
+                return Ok(Some(self.record.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Indexes files of the part; a panic ends only this job.
+    async fn index(&self, batch: &[String]) -> Result<Ended, Problem> {
+        let (record, id) = (&self.record, self.record.id);
         if self.is_careful {
-            let marked = self.store.mark_job_files(id, batch.to_vec(), FileMark::Begun).await;
-            marked.map_err(failed)?;
+            let marks = (batch.to_vec(), FileMark::Begun);
+            let same = Box::new(|_: &mut JobRecord, _| ());
+            let marked = self.store.change_job(self.lease, marks, LeaseAfter::Held, same).await;
+            if let Err(error) = marked {
+                return Ok(Ended::Failed(error.into()));
+            }
         }
         let folders: Option<Vec<PathBuf>> = self.line.folders(|folders| folders.get(&id).cloned());
-        let (paths, scope) = match (record.kind, folders) {
-            (JobKind::Watch, folders) => (folders.unwrap_or_default(), IndexScope::Changed),
-            (JobKind::Index, _) => (job_places(self.session, batch).await?, IndexScope::Files),
-            (JobKind::Complete, _) => (job_places(self.session, batch).await?, IndexScope::Base),
+        let scope = match (record.kind, self.extent) {
+            (JobKind::Watch, _) => IndexScope::Changed,
+            (JobKind::Complete, _) => IndexScope::Base,
+            (JobKind::Index, JobPart::Whole) => IndexScope::Files,
+            (JobKind::Index, JobPart::Files) => IndexScope::Own,
+            (JobKind::Index, JobPart::Rest) => IndexScope::Rest,
+        };
+        let paths = match folders.filter(|_| record.kind == JobKind::Watch) {
+            Some(folders) => folders,
+            None if batch.is_empty() => Vec::new(),
+            None => match job_places(&self.session, batch).await {
+                Ok(paths) => paths,
+                Err(error) => return Ok(Ended::Failed(error)),
+            },
         };
         let show = |change: &dyn Fn(&mut Job)| {
             self.host.jobs().show(&self.line.base, id, |job| change(job));
@@ -216,109 +332,33 @@ impl Attempt<'_> {
             Progress::Bill { estimate, usd } => {
                 let bill = serde_json::to_value(Bill { estimate, usd }).ok();
                 show(&|job| job.bill.clone_from(&bill));
+                *self.bill.lock().unwrap_or_else(PoisonError::into_inner) = bill;
             }
             _ => {}
         };
+        show(&|job| job.bill = None);
         let request = IndexRequest {
             paths,
             databases: Vec::new(),
             prune: record.kind == JobKind::Watch,
-            retry_refused: record.retry_refused,
+            retry_refused: self.asks_again,
             with: Vec::new(),
             without: Vec::new(),
             chunking: None,
             choice: FileChoice::default(),
             scope,
-            accepted_calls: record.bill.map(|bill| bill.calls),
+            accepted_calls: allowed_calls(record, self.extent),
             progress: &report_progress,
         };
-        Ok(match caught(pikerag_engine::index(self.session, &request)).await {
-            Ok(Ok(response)) => Ended::Came(Box::new(response)),
+        Ok(match caught(pikerag_engine::index(&self.session, &request)).await {
+            Ok(Ok(response)) => {
+                let failed = failed_of(&self.session, &response).await;
+                Ended::Came(Box::new(response), failed)
+            }
             Ok(Err(error)) => Ended::Failed(error),
             Err(panic) => Ended::Panicked(panic),
         })
     }
-
-    /// Records the result of a batch.
-    async fn note(
-        &self,
-        record: &mut JobRecord,
-        batch: &[String],
-        ended: Ended,
-        all_failed: &mut Option<Vec<FailedFile>>,
-    ) -> Result<(), Problem> {
-        let mut mark = FileMark::Done;
-        let mut outcome = json!({});
-        match ended {
-            Ended::Came(response) => {
-                let report = &response.report;
-                let failed = all_failed.get_or_insert_default();
-                failed.extend(failed_of(self.session, &response).await);
-                let is_out = 0 < report.failures || report.out_of_reach;
-                if is_out {
-                    let first = report.failed.first().map(|(_, reason)| reason.clone());
-                    record.reason = report.stopped.clone().or(first);
-                }
-                if is_out && record.attempts < ATTEMPTS {
-                    again(record);
-                    mark = FileMark::PutBack;
-                } else if !report.is_whole() && record.state == JobState::Running {
-                    record.state = JobState::Incomplete;
-                }
-                let bill = self.bill(record);
-                outcome = json!({ "report": &*response, "failed": failed, "bill": bill });
-            }
-            Ended::Failed(error) => {
-                record.reason = Some(error.to_string());
-                let is_passing = matches!(error, EngineError::Store(_));
-                match is_passing && record.attempts < ATTEMPTS {
-                    true => again(record),
-                    false => record.state = JobState::Failed,
-                }
-                outcome = json!({ "problem": Problem::from(error) });
-                mark = FileMark::PutBack;
-            }
-            Ended::Panicked(message) => {
-                error!(base = self.line.base, job = record.id, message, "a job panicked");
-                record.state = JobState::Failed;
-                record.reason = Some(JobReason::Panicked { message }.to_string());
-                let problem = Problem::new(500, "panicked", Fault::Server)
-                    .saying("the job ended because of a program error; see the server's log");
-                outcome = json!({ "problem": problem });
-                mark = FileMark::PutBack;
-            }
-            Ended::Stopped => {
-                record.state = JobState::Waiting;
-                record.attempts = record.attempts.saturating_sub(1);
-                mark = FileMark::PutBack;
-            }
-        }
-        record.outcome = Some(outcome);
-        self.store.mark_job_files(record.id, batch.to_vec(), mark).await.map_err(failed)
-    }
-
-    /// Accepts the shown bill, unless a bill was accepted before, and returns it.
-    fn bill(&self, record: &mut JobRecord) -> Option<serde_json::Value> {
-        let mut shown = None;
-        self.host.jobs().show(&self.line.base, record.id, |job| shown.clone_from(&job.bill));
-        let number = |at: &str| shown.as_ref()?.pointer(at)?.as_u64();
-        if record.bill.is_none()
-            && let Some(calls) = number("/estimate/calls")
-        {
-            let tokens = ["/estimate/usage/prompt_tokens", "/estimate/usage/completion_tokens"];
-            let tokens = tokens.into_iter().filter_map(number).sum();
-            let usd = shown.as_ref().and_then(|bill| bill.get("usd")?.as_f64());
-            record.bill = Some(JobBill { calls, tokens, usd, texts: 0 });
-        }
-        shown
-    }
-}
-
-/// Schedules the job again after a pause.
-fn again(record: &mut JobRecord) {
-    let pause = PAUSE * 4_u32.pow(record.attempts.saturating_sub(1).min(ATTEMPTS));
-    record.due = now().saturating_add(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
-    record.state = JobState::Waiting;
 }
 
 /// The result of work, or its panic message.

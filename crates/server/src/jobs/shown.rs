@@ -132,6 +132,15 @@ impl Job {
         }
     }
 
+    /// Shows that a running job waits, before the store can keep that.
+    pub(super) fn wait_because(&mut self, reason: &str) {
+        if self.state == JobState::Running {
+            self.state = JobState::Waiting;
+            self.reason = Some(reason.to_owned());
+            (self.reason_code, self.reason_zh) = reason_in_chinese(reason, None);
+        }
+    }
+
     pub(crate) fn id(&self) -> u64 {
         self.id
     }

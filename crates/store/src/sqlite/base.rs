@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots, StoreError};
+use pikerag_knowledge::{Filter, KnowledgeBase, Lease, Snapshots, StoreError};
 use rusqlite::Connection;
 
 use super::counters::{FORGETTINGS, counter};
 use super::gate::Held;
 use super::inner::{DATABASE, Freshness, Inner};
+use super::leased::is_held;
 use super::snapshot::{Snapshot, View};
 use super::threads::{self, Place};
 use crate::error::Context;
@@ -24,6 +25,8 @@ pub struct Base {
     /// The number of forget operations when the question that stores through this handle began;
     /// `None` if that does not matter.
     began_at: Option<i64>,
+    /// The lease of the job that writes through this handle.
+    lease: Option<Lease>,
 }
 
 impl Base {
@@ -65,7 +68,8 @@ impl Base {
     }
 
     fn connected(folder: &Path, freshness: Freshness) -> Result<Self, StoreError> {
-        Ok(Self { inner: Inner::open(folder, freshness)?, held: None, only: None, began_at: None })
+        let inner = Inner::open(folder, freshness)?;
+        Ok(Self { inner, held: None, only: None, began_at: None, lease: None })
     }
 
     /// The folder of the base.
@@ -89,6 +93,13 @@ impl Base {
     #[must_use]
     pub fn pending_of(&self, files: Vec<String>) -> Self {
         Self { only: Some(files.into()), ..self.clone() }
+    }
+
+    /// The same base, for a worker. After its lease has ended, writes fail with
+    /// [`StoreError::LeaseLost`]. Paid replies are still kept.
+    #[must_use]
+    pub fn leased(&self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self.clone() }
     }
 
     /// The same base, for a question that begins now. After a later forget operation, nothing more
@@ -175,13 +186,16 @@ impl Base {
         T: Send + 'static,
         F: FnOnce(&rusqlite::Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
-        let inner = Arc::clone(&self.inner);
+        let (inner, lease) = (Arc::clone(&self.inner), self.lease);
         // The write goes on if its caller is dropped: [`Base::settled`] waits for it.
         let under_way = Arc::clone(&inner.under_way).read_owned().await;
         threads::writing(what, move || {
-            let written = inner.transaction(what, work);
+            let written = inner.transaction(what, |tx| match lease {
+                Some(lease) if !is_held(tx, lease)? => Ok(Err(lease.job)),
+                _ => work(tx).map(Ok),
+            });
             drop(under_way);
-            written
+            written?.map_err(|job| StoreError::LeaseLost { job })
         })
         .await
     }

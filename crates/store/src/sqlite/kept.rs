@@ -1,21 +1,32 @@
 //! Defines what the product needs of a store beyond the ports: where files come from, corrections, originals, exports,
 //! forgetting, checks. Every store implements it, so that nothing else knows which one it uses.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    CallRecord, Correction, FileRecord, Filter, Jobs, KnowledgeWriter, Ledger, Millis, RunId,
-    RunStore, Snapshots, SourceId, StoreError, StructuredWriter, VerifiedWriter,
+    CallRecord, Correction, FileRecord, Filter, Jobs, KnowledgeWriter, Lease, Ledger, Millis,
+    RunEvent, RunId, RunStore, Snapshots, SourceId, StoreError, StructuredWriter, VerifiedWriter,
 };
+use tokio::sync::watch;
 
 use super::base::Base;
-use crate::{Copied, ExportLine, FileCounts, Finding, Originals, Overwriting, Remains, Repair};
+use crate::{
+    Copied, ExportLine, FileCounts, Finding, Originals, Overwriting, Remains, Repair, StoredUploads,
+};
 
 /// Takes the lines of an export, one by one.
 pub type Line<'a> = &'a mut (dyn FnMut(ExportLine) -> io::Result<()> + Send);
+
+/// After this time without a sign, a run of another machine counts as ended. Its process shows one every
+/// [`RUN_BEAT`].
+pub const RUN_SILENT: Duration = Duration::from_mins(1);
+/// The time between two signs of a run.
+pub const RUN_BEAT: Duration = Duration::from_secs(15);
 
 /// A base in any store. Each method does what the method of the same name of [`Base`] does.
 ///
@@ -34,6 +45,7 @@ pub trait KeptBase:
     fn opening(&self) -> u64;
     fn is_read_only(&self) -> bool;
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase>;
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase>;
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError>;
     async fn seen_through(
         &self,
@@ -72,7 +84,27 @@ pub trait KeptBase:
     async fn original(&self, hash: &str) -> Result<Option<Vec<u8>>, StoreError>;
     async fn originals(&self) -> Result<Originals, StoreError>;
 
+    /// The uploads that the base keeps; `None` if they are in a folder beside it.
+    fn stored_uploads(&self) -> Option<Arc<dyn StoredUploads>>;
+
     async fn keep_soon(&self, calls: Vec<CallRecord>) -> Result<(), StoreError>;
+
+    /// Shows other machines that a run goes on. Its events show it, too.
+    async fn beat_run(&self, run: &RunId) -> Result<(), StoreError>;
+    /// The running runs that showed nothing for [`RUN_SILENT`](crate::RUN_SILENT); `None` if all processes
+    /// that use the base are on this machine.
+    async fn silent_runs(&self) -> Result<Option<BTreeSet<RunId>>, StoreError>;
+    /// Records that these runs failed, for this reason. Returns their number.
+    async fn end_silent_runs(&self, reason: &str) -> Result<usize, StoreError>;
+    /// A number that changes when runs have more events; `None` without notifications. It may
+    /// miss changes.
+    fn run_changes(&self) -> Option<watch::Receiver<u64>>;
+    /// The events of a run behind one of them.
+    async fn run_events_after(
+        &self,
+        run: &RunId,
+        after: Option<u32>,
+    ) -> Result<Vec<RunEvent>, StoreError>;
 
     async fn remains_of(&self, files: &[String]) -> Result<Remains, StoreError>;
     async fn forget_files(
@@ -112,6 +144,10 @@ impl KeptBase for Base {
 
     fn pending_of(&self, files: Vec<String>) -> Arc<dyn KeptBase> {
         Arc::new(Self::pending_of(self, files))
+    }
+
+    fn leased(&self, lease: Lease) -> Arc<dyn KeptBase> {
+        Arc::new(Self::leased(self, lease))
     }
 
     async fn for_a_question(&self) -> Result<Arc<dyn KeptBase>, StoreError> {
@@ -208,8 +244,38 @@ impl KeptBase for Base {
         Self::originals(self).await
     }
 
+    fn stored_uploads(&self) -> Option<Arc<dyn StoredUploads>> {
+        None
+    }
+
     async fn keep_soon(&self, calls: Vec<CallRecord>) -> Result<(), StoreError> {
         Self::keep_soon(self, calls).await
+    }
+
+    async fn beat_run(&self, _: &RunId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn silent_runs(&self) -> Result<Option<BTreeSet<RunId>>, StoreError> {
+        Ok(None)
+    }
+
+    async fn end_silent_runs(&self, _: &str) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+
+    fn run_changes(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    async fn run_events_after(
+        &self,
+        run: &RunId,
+        after: Option<u32>,
+    ) -> Result<Vec<RunEvent>, StoreError> {
+        let mut events = self.run_events(run).await?;
+        events.retain(|event| after.is_none_or(|after| after < event.seq));
+        Ok(events)
     }
 
     async fn remains_of(&self, files: &[String]) -> Result<Remains, StoreError> {

@@ -294,7 +294,7 @@ mod tests {
         /// No question reads these: counters, the ledger with its origins, runs, jobs, original
         /// files with their corrections, and rows that will be deleted. Tag pairs bring their
         /// samples along.
-        const OTHERS: [&str; 19] = [
+        const OTHERS: [&str; 20] = [
             "call_sources",
             "calls",
             "claims",
@@ -303,6 +303,7 @@ mod tests {
             "forgotten_runs",
             "gone",
             "job_files",
+            "job_leases",
             "jobs",
             "meta",
             "originals",

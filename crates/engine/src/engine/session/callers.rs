@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use pikerag_knowledge::{CallRecord, Condition, Filter};
+use pikerag_knowledge::{CallRecord, Condition, Filter, Lease};
 use pikerag_models::Payer;
+use pikerag_postgres::Location;
 
 use super::Session;
+use crate::base::Base;
+use crate::error::Result;
 use crate::in_use::InUse;
 
 /// The rights of a caller.
@@ -30,6 +33,30 @@ impl Session {
     #[must_use]
     pub fn in_background(self) -> Self {
         Self { is_background: true, ..self }
+    }
+
+    /// This session for a worker: after its lease has ended, its documents and results are refused.
+    #[must_use]
+    pub fn leased(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// A snapshot of the part of the base that the caller may see, for verbs that read much of it.
+    pub(crate) async fn visible_base(&self) -> Result<Base> {
+        let base = self.base_in_part().await?;
+        Ok(base.seen_through(&self.visible, &Filter::default()).await?)
+    }
+
+    /// The base for the worker of this session, if it is one. A worker in another process notices some
+    /// seconds late that a document is forgotten: replies that arrive meanwhile are not kept.
+    pub(super) async fn under_lease(&self, base: Base) -> Result<Base> {
+        match self.lease {
+            Some(lease) if Location::is_address(&self.folder) => {
+                Ok(base.leased(lease).for_a_question().await?)
+            }
+            Some(lease) => Ok(base.leased(lease)),
+            None => Ok(base),
+        }
     }
 
     /// This session, which keeps other servers from removing the base.

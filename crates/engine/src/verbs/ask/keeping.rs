@@ -1,6 +1,7 @@
 //! Asks a question and keeps the run while it continues: events go to the listener and into the
 //! base as they happen.
 
+use std::convert::Infallible;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use pikerag_knowledge::{
     Millis, Pruned, RunEvent, RunId, RunRecord, RunSink, StoreError, Structured, error_chain,
 };
 use pikerag_methods::{Finished, Ports, Retrace, RunParams};
+use pikerag_store::RUN_BEAT;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::sleep;
 
@@ -67,8 +69,9 @@ pub(in crate::verbs) async fn keep_run(
     let is_kept = is_new && keep.keeps_any() && !base.is_read_only();
     let (sender, updates) = unbounded_channel();
     let sink = Fan { keeper: is_kept.then_some(sender), listener: request.listener.clone() };
+    let id = new_name(&question.text);
     let params = RunParams {
-        id: new_name(&question.text),
+        id: id.clone(),
         clock: Arc::new(now),
         sink: Some(Arc::new(sink)),
         process: std::process::id(),
@@ -90,7 +93,13 @@ pub(in crate::verbs) async fn keep_run(
         drop(ports);
         finished
     };
-    let (mut finished, kept) = join(asking, keep_all(base, updates)).await;
+    let keeping = async {
+        tokio::select! {
+            kept = keep_all(base, updates) => kept,
+            never = beat(base, &id, is_kept) => match never {},
+        }
+    };
+    let (mut finished, kept) = join(asking, keeping).await;
     let is_marked = mark_citations(base, &mut finished).await;
     let kept = match kept {
         // The answer was stored without its marks, which few answers have.
@@ -213,6 +222,16 @@ async fn keep_all(base: &Base, mut updates: UnboundedReceiver<Update>) -> Result
         batch = gathered(&mut updates).await;
     }
     Ok(())
+}
+
+/// Shows other machines that the run goes on while a model call takes long.
+async fn beat(base: &Base, run: &RunId, is_kept: bool) -> Infallible {
+    loop {
+        sleep(RUN_BEAT).await;
+        if is_kept && let Err(error) = base.beat_run(run).await {
+            tracing::debug!(error = error_chain(&error), "a run does not show that it goes on");
+        }
+    }
 }
 
 /// The updates of a moment, or all that are left when the run ends; none if it has ended.

@@ -111,7 +111,7 @@ pub(super) const TABLES: &[(&str, &[&str])] = &[
     ("run_calls", &["run", "call"]),
     ("run_sources", &["run", "source"]),
     ("forgotten_runs", &["id", "forgotten"]),
-    ("jobs", &["id", "state", "due", "record", "outcome"]),
+    ("jobs", &["id", "state", "due", "record", "outcome", "priority"]),
     ("job_files", &["job", "file", "attempts", "is_done"]),
     ("originals", &["hash", "length", "bytes"]),
     ("corrections", &["file", "place", "hash", "correction"]),

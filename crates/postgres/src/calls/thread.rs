@@ -1,5 +1,5 @@
-//! Runs statements about keys on a thread of its own. The port of keys is synchronous, and its
-//! callers are on threads of a runtime, which must not be blocked by work of the same runtime.
+//! Runs statements on a thread of its own, for synchronous callers. They are on threads of a runtime,
+//! which must not be blocked by work of the same runtime.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -19,7 +19,7 @@ use crate::fault::Sql;
 use crate::location::Location;
 use crate::tx::{Access, Tx};
 
-/// Keys belong to no base: the numbers of bases begin with 1.
+/// The statements belong to no base: the numbers of bases begin with 1.
 const NO_BASE: i32 = 0;
 /// The longest wait for a result.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const CONNECTIONS: Connections =
     Connections { reads: 2, writes: 4, states: 1, wait: Duration::from_secs(10) };
 
 /// The thread, which ends with this value, and its connections.
-pub(super) struct KeysThread {
+pub(super) struct BlockingThread {
     jobs: UnboundedSender<BoxFuture<'static, ()>>,
     connected: Arc<Connected>,
 }
@@ -40,9 +40,10 @@ struct Connected {
     database: OnceCell<Arc<Database>>,
 }
 
-impl KeysThread {
-    pub(super) fn start(location: &Location) -> Result<Self, StoreError> {
-        let doing = "starting the thread of the keys";
+impl BlockingThread {
+    /// Starts a thread of this name.
+    pub(super) fn start(location: &Location, name: &str) -> Result<Self, StoreError> {
+        let doing = "starting a thread for the database";
         let runtime = Builder::new_current_thread().enable_all().build().context(doing)?;
         let (jobs, mut pending) = unbounded_channel::<BoxFuture<'static, ()>>();
         let work = move || {
@@ -52,7 +53,7 @@ impl KeysThread {
                 }
             });
         };
-        thread::Builder::new().name("keys".to_owned()).spawn(work).context(doing)?;
+        thread::Builder::new().name(name.to_owned()).spawn(work).context(doing)?;
         let connected =
             Arc::new(Connected { location: location.clone(), database: OnceCell::new() });
         Ok(Self { jobs, connected })
@@ -84,7 +85,26 @@ impl KeysThread {
     }
 }
 
+impl BlockingThread {
+    /// Begins work on the database and does not wait for it.
+    pub(super) fn begin<F, R>(&self, work: F)
+    where
+        F: FnOnce(Result<Arc<Database>, StoreError>) -> R + Send + 'static,
+        R: Future<Output = ()> + Send + 'static,
+    {
+        let connected = Arc::clone(&self.connected);
+        let job = async move { work(connected.database().await).await };
+        // If the thread has ended, the process is ending.
+        let _ = self.jobs.send(job.boxed());
+    }
+}
+
 impl Connected {
+    async fn database(&self) -> Result<Arc<Database>, StoreError> {
+        let connect = || Database::connect(&self.location, CONNECTIONS);
+        self.database.get_or_try_init(connect).await.map(Arc::clone)
+    }
+
     async fn run<T, F, R>(
         &self,
         what: &'static str,
@@ -95,8 +115,7 @@ impl Connected {
         F: FnOnce(Arc<Tx>) -> R,
         R: Future<Output = Sql<T>>,
     {
-        let connect = || Database::connect(&self.location, CONNECTIONS);
-        let database = self.database.get_or_try_init(connect).await?;
+        let database = self.database().await?;
         let tx = Arc::new(database.begin(NO_BASE, access).await?);
         let done = async {
             let done = work(Arc::clone(&tx)).await?;

@@ -5,92 +5,41 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::{Duration, UNIX_EPOCH};
 
+use async_trait::async_trait;
 use pikerag_knowledge::Millis;
-use serde::Serialize;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
-use utoipa::ToSchema;
 
-use super::{NAME, PARTS, UploadError, Uploads, sync};
-use crate::random::random_hex;
-
-/// The longest identifier of an upload, in characters, and the random bytes of an identifier that
-/// pikerag makes.
-const LONGEST: usize = 64;
-const BYTES: usize = 16;
-
-/// Distinguishes the pieces of one sender from those of others under the same name. The sender
-/// chooses it, or it is random.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UploadId(String);
-
-/// An incomplete file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct PartLine {
-    /// The name under which it is sent.
-    pub file: String,
-    /// The bytes that have arrived.
-    pub bytes: u64,
-    /// The time of the last piece, in milliseconds since 1970.
-    #[schema(value_type = u64)]
-    pub changed: Millis,
-}
+use super::{FolderUploads, NAME, PARTS, sync};
+use crate::uploads::{PartLine, PartStore, UploadError};
 
 /// A file that is being received.
 #[derive(Debug)]
-pub struct Part {
+pub(in crate::uploads) struct FolderPart {
     file: File,
     path: PathBuf,
     place: PathBuf,
     held: u64,
     most: u64,
-    uploads: Uploads,
+    uploads: FolderUploads,
 }
 
-impl UploadId {
-    /// A random identifier.
-    ///
-    /// # Errors
-    /// [`UploadError::NoRandom`].
-    pub fn random() -> Result<Self, UploadError> {
-        random_hex::<BYTES>().map(Self).map_err(|_| UploadError::NoRandom)
-    }
-
-    /// The identifier as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for UploadId {
-    type Err = UploadError;
-
-    fn from_str(id: &str) -> Result<Self, UploadError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match (1..=LONGEST).contains(&id.len()) && id.chars().all(is_plain) {
-            true => Ok(Self(id.to_owned())),
-            false => Err(UploadError::BadId { id: id.to_owned() }),
-        }
-    }
-}
-
-impl Part {
+impl FolderPart {
     pub(super) fn new(
         file: File,
         path: PathBuf,
         place: PathBuf,
         held: u64,
         most: u64,
-        uploads: Uploads,
+        uploads: FolderUploads,
     ) -> Self {
         Self { file, path, place, held, most, uploads }
     }
 
     /// The number of bytes that have arrived.
-    pub fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         self.held
     }
 
@@ -99,7 +48,7 @@ impl Part {
     /// # Errors
     /// The bytes cannot be written, or the file is too large; in that case the whole part is
     /// removed.
-    pub async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
+    pub(super) async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
         if self.most < self.held.saturating_add(bytes.len() as u64) {
             self.remove();
             return Err(UploadError::TooLarge { most: self.most });
@@ -115,21 +64,21 @@ impl Part {
     ///
     /// # Errors
     /// The bytes cannot be written.
-    pub async fn keep(mut self) -> Result<u64, UploadError> {
+    pub(super) async fn keep(mut self) -> Result<u64, UploadError> {
         let written = self.file.flush().await;
         written.map_err(|source| self.failed(source))?;
         Ok(self.held)
     }
 
-    /// Checks that [`Part::finish`] can put the file in its place: no folder has its name, and no
+    /// Checks that [`FolderPart::finish`] can put the file in its place: no folder has its name, and no
     /// file has the name of a folder above it.
     ///
     /// # Errors
     /// [`UploadError::NameTaken`].
-    pub fn check_place(&self) -> Result<(), UploadError> {
+    pub(super) fn check_place(&self) -> Result<(), UploadError> {
         let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
         let within = self.place.ancestors().skip(1);
-        let mut above = within.take_while(|above| above.starts_with(&self.uploads.folder));
+        let mut above = within.take_while(|above| above.starts_with(self.uploads.folder()));
         let is_taken = is_folder(&self.place) || above.any(Path::is_file);
         if is_taken { Err(UploadError::NameTaken) } else { Ok(()) }
     }
@@ -138,7 +87,7 @@ impl Part {
     ///
     /// # Errors
     /// The file is incomplete or cannot be written.
-    pub async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
+    pub(super) async fn finish(mut self, whole: Option<u64>) -> Result<PathBuf, UploadError> {
         self.complete(whole).await?;
         let io = |source: io::Error| match source.kind() {
             ErrorKind::IsADirectory
@@ -153,20 +102,20 @@ impl Part {
         fs::rename(&self.path, &self.place).map_err(io)?;
         // The new name, and those of folders that may be new, must survive a power failure.
         let within = self.place.ancestors().skip(1);
-        for folder in within.take_while(|above| above.starts_with(&self.uploads.folder)) {
+        for folder in within.take_while(|above| above.starts_with(self.uploads.folder())) {
             sync(folder).map_err(io)?;
         }
-        self.uploads.folder.parent().map_or(Ok(()), sync).map_err(io)?;
+        self.uploads.folder().parent().map_or(Ok(()), sync).map_err(io)?;
         self.remove();
         Ok(self.place)
     }
 
     /// Completes the file but leaves it apart, where it is not indexed, because it contains other
-    /// files. [`Part::discard`] deletes it.
+    /// files. [`FolderPart::discard`] deletes it.
     ///
     /// # Errors
     /// The file is incomplete or cannot be written.
-    pub async fn complete(&mut self, whole: Option<u64>) -> Result<&Path, UploadError> {
+    pub(super) async fn complete(&mut self, whole: Option<u64>) -> Result<&Path, UploadError> {
         let written = self.file.flush().await;
         written.map_err(|source| self.failed(source))?;
         if let Some(whole) = whole.filter(|whole| *whole != self.held) {
@@ -178,7 +127,7 @@ impl Part {
     }
 
     /// Deletes the bytes that have arrived.
-    pub fn discard(self) {
+    pub(super) fn discard(self) {
         self.remove();
     }
 
@@ -197,12 +146,53 @@ impl Part {
     }
 }
 
-impl Uploads {
+#[async_trait]
+impl PartStore for FolderPart {
+    fn held(&self) -> u64 {
+        Self::held(self)
+    }
+
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), UploadError> {
+        Self::take(self, bytes).await
+    }
+
+    async fn store_arrived(&mut self) -> Result<(), UploadError> {
+        let written = self.file.flush().await;
+        written.map_err(|source| self.failed(source))
+    }
+
+    async fn keep(self: Box<Self>) -> Result<u64, UploadError> {
+        Self::keep(*self).await
+    }
+
+    async fn check_place(&self) -> Result<(), UploadError> {
+        Self::check_place(self)
+    }
+
+    async fn finish(self: Box<Self>, whole: Option<u64>) -> Result<PathBuf, UploadError> {
+        Self::finish(*self, whole).await
+    }
+
+    async fn complete(&mut self, whole: Option<u64>) -> Result<(), UploadError> {
+        Self::complete(self, whole).await.map(drop)
+    }
+
+    async fn read(&self) -> Result<Vec<u8>, UploadError> {
+        let read = tokio::fs::read(&self.path).await;
+        read.map_err(|source| UploadError::Io { path: self.path.clone(), source })
+    }
+
+    async fn discard(self: Box<Self>) {
+        Self::discard(*self);
+    }
+}
+
+impl FolderUploads {
     /// The incomplete files, in no order.
     ///
     /// # Errors
     /// [`UploadError::NotListed`].
-    pub fn parts(&self) -> Result<Vec<PartLine>, UploadError> {
+    pub(super) fn parts(&self) -> Result<Vec<PartLine>, UploadError> {
         let listed = self.paths_of_parts().map_err(UploadError::NotListed)?.into_iter();
         // Files that are deleted meanwhile are omitted.
         let line = |path: PathBuf| {
@@ -220,7 +210,7 @@ impl Uploads {
     ///
     /// # Errors
     /// The parts cannot be listed.
-    pub fn drop_parts(&self, is_old: impl Fn(Duration) -> bool) -> io::Result<usize> {
+    pub(super) fn drop_parts(&self, is_old: impl Fn(Duration) -> bool) -> io::Result<usize> {
         self.drop_idle(|path| {
             let held = fs::metadata(path).or_else(|_| fs::metadata(path.with_extension(NAME)));
             let changed = held.and_then(|held| held.modified());
@@ -257,7 +247,7 @@ impl Uploads {
 
     /// The paths of the parts, including those of which only the name is left.
     fn paths_of_parts(&self) -> io::Result<BTreeSet<PathBuf>> {
-        let entries = match fs::read_dir(self.folder.join(PARTS)) {
+        let entries = match fs::read_dir(self.folder().join(PARTS)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
             Err(error) => return Err(error),

@@ -1,0 +1,1 @@
+"""Servers of PostgreSQL, workers, servers and models, as the benchmarks of several processes need them."""
