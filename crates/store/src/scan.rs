@@ -5,6 +5,7 @@ mod best;
 mod dots;
 mod parts;
 mod pass;
+mod turn;
 
 use std::collections::HashSet;
 use std::sync::OnceLock;

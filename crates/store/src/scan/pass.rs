@@ -12,12 +12,16 @@ use rayon::prelude::*;
 
 use super::best::Best;
 use super::dots::{self, Job, Kernel, Packed};
+use super::turn::Line;
 use super::{CODES_ERR, Codes, Near, Rows, quantize};
 
 /// Rows of a block: 96 KiB of codes with 384 components, which fit the second-level cache.
 const BLOCK: usize = 256;
 /// Bytes of codes in a task: enough to justify a thread.
 const TASK: usize = 4_000_000;
+
+/// All scans of this process that need the pool of threads.
+static LARGE_SCANS: Line = Line::new();
 
 /// Limits the results of a pass.
 #[derive(Clone, Copy)]
@@ -47,7 +51,10 @@ pub(super) fn nearest(codes: &Codes, queries: &[Vec<f32>], limits: Limits<'_>) -
     }
     let groups: Vec<Group> = fitting.chunks(8).map(Group::new).collect();
     let rows = (TASK / codes.dimensions).max(1).next_multiple_of(BLOCK);
-    let tasks: Vec<Vec<Best>> = (0..codes.ids.len().div_ceil(rows))
+    let n_tasks = codes.ids.len().div_ceil(rows);
+    // A single task runs on the caller's thread.
+    let _turn = (1 < n_tasks).then(|| LARGE_SCANS.wait());
+    let tasks: Vec<Vec<Best>> = (0..n_tasks)
         .into_par_iter()
         .map(|task| dots::run(Task { codes, groups: &groups, limits, first: task * rows, rows }))
         .collect();
