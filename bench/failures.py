@@ -219,7 +219,7 @@ def partition(given, place, models):
         ip("link", "set", "pikerag-out", "up")
         for words in (("address", "add", f"{NETWORK}.2/24", "dev", "pikerag-in"), ("link", "set", "pikerag-in", "up"), ("link", "set", "lo", "up")):
             ip("-n", "pikerag-cut", *words)
-        outside = Models(given.delay, f"{NETWORK}.1")
+        outside = Models(given.delay, f"{NETWORK}.1", given.unstored)
         listens = {"listen_addresses": f"127.0.0.1,{NETWORK}.1"}
         address = lambda database: f"postgres://postgres@{NETWORK}.1:{database.port}/pikerag?base=main"
         deployment, load = begin(given, place, outside, "partition", address=address, database=listens)
@@ -324,6 +324,7 @@ def main():
     arguments.add_argument("--longest", type=float, default=4, help="seconds until a kill, at most")
     arguments.add_argument("--seconds", type=float, default=20, help="of the partition")
     arguments.add_argument("--delay", type=float, default=0.05, help="seconds of a chat reply")
+    arguments.add_argument("--unstored", type=float, default=0.1, help="seconds after a reply in which a kill may lose it")
     arguments.add_argument("--seed", type=int, default=7)
     arguments.add_argument("--results", type=pathlib.Path, help="a file of finished parts")
     arguments.add_argument("--json", action="store_true")
@@ -336,7 +337,7 @@ def main():
     for name, run in parts.items():
         if name not in results:
             with Place() as place:
-                if (line := run(given, place, Models(given.delay))) is None:
+                if (line := run(given, place, Models(given.delay, unstored=given.unstored))) is None:
                     continue
             results[name] = line
             print(f"{name}: {len(line['faults'])} faults, {line['documents']} documents, {line['calls']} calls", file=sys.stderr)

@@ -43,9 +43,10 @@ class Models(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024
 
-    def __init__(self, delay=0.02, host="127.0.0.1"):
+    def __init__(self, delay=0.02, host="127.0.0.1", unstored=0.1):
         super().__init__((host, 0), Handler)
-        self.delay, self.lock = delay, threading.Lock()
+        # For `unstored` seconds after its reply, a call counts as under way: nobody may have stored the reply yet.
+        self.delay, self.unstored, self.lock = delay, unstored, threading.Lock()
         self.chats, self.texts, self.owed = collections.Counter(), collections.Counter(), collections.Counter()
         self.under_way, self.pardoned, self.disturbances = collections.Counter(), collections.Counter(), 0
         self.url = f"http://{host}:{self.server_port}/v1"
@@ -122,12 +123,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", str(len(sent)))
             self.end_headers()
             self.wfile.write(sent)
-            # A reply in the buffers of the system is not read yet: a kill in this moment loses it, too.
-            time.sleep(0.01)
         except OSError:
             pass
         finally:
-            self.server.end(calls)
+            threading.Timer(self.server.unstored, self.server.end, [calls]).start()
 
     def log_message(self, *_):
         pass
