@@ -27,7 +27,8 @@ impl Line {
         Self { numbers: Mutex::new(Numbers { next: 0, now: 0 }), called: Condvar::new() }
     }
 
-    /// Waits until all threads that came earlier have had their turn.
+    /// Waits until all threads that came earlier have had their turn. A thread of the pool must not
+    /// call this: it could wait for a turn that ends only after it.
     pub(super) fn wait(&self) -> Turn<'_> {
         let mut numbers = self.numbers();
         let own = numbers.next;
