@@ -31,11 +31,17 @@ pub(super) fn of_files(parameter: usize) -> String {
 }
 
 /// A batch is a small part of its table, and the statistics may still be those of an empty base: with
-/// them, the planner would compare all texts with all vectors for every batch.
+/// them, the planner would read whole tables for every batch.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off;
      SET LOCAL enable_mergejoin = off";
 const AS_USUAL: &str = "SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_hashjoin TO DEFAULT;
      SET LOCAL enable_mergejoin TO DEFAULT";
+
+/// Whether a node has no vector of the embedder `$1`. As a single value, it is looked up for each node. As a
+/// join, the planner would compare all nodes with all vectors of a new base, because it expects one row.
+fn lacks(vectors: &str, node: &str) -> String {
+    format!("(SELECT v.embedder FROM {vectors} v WHERE v.node = {node}) IS DISTINCT FROM $1")
+}
 
 /// Texts of a set without a vector of this embedder, by identifier. Entities and summaries belong
 /// to no file.
@@ -64,11 +70,10 @@ pub(super) async fn without_vector(
 
 async fn chunks(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
     let of_files = if which.only.is_some() { "AND s.file = ANY($4::text[])" } else { "" };
+    let lacks = lacks("chunk_vectors", "c.id");
     let sql = format!(
         "SELECT {CHUNK_COLUMNS} FROM chunks c JOIN sources s ON s.id = c.source
-         WHERE c.id > $2 AND c.searchable {of_files} AND NOT EXISTS
-             (SELECT 1 FROM chunk_vectors v WHERE v.embedder = $1 AND v.node = c.id)
-         ORDER BY c.id LIMIT $3"
+         WHERE c.id > $2 AND c.searchable {of_files} AND {lacks} ORDER BY c.id LIMIT $3"
     );
     let (embedder, only) = (Text(which.embedder), which.only.map(Text::all));
     let mut params: Vec<Param<'_>> = vec![&embedder, &which.after, &limit];
@@ -103,11 +108,10 @@ async fn atoms(tx: &Tx, kind: AtomKind, which: &Which<'_>, limit: i64) -> Sql<Ve
             "AND s.file = ANY($5::text[])",
         ),
     };
+    let lacks = lacks("pikerag_base.atom_vectors", "a.id");
     let sql = format!(
         "SELECT a.id, a.text FROM {from}
-         WHERE a.kind = $2 AND a.id > $3 {of_files} AND NOT EXISTS
-             (SELECT 1 FROM pikerag_base.atom_vectors v WHERE v.embedder = $1 AND v.node = a.id)
-         ORDER BY a.id LIMIT $4"
+         WHERE a.kind = $2 AND a.id > $3 {of_files} AND {lacks} ORDER BY a.id LIMIT $4"
     );
     let (kind, only) = (kind.as_str(), which.only.map(Text::all));
     let mut params: Vec<Param<'_>> = vec![&embedder, &kind, &which.after, &limit];
@@ -119,10 +123,10 @@ async fn atoms(tx: &Tx, kind: AtomKind, which: &Which<'_>, limit: i64) -> Sql<Ve
 }
 
 async fn of_entities(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
-    let sql = "SELECT e.id FROM entities e
-         LEFT JOIN entity_vectors v ON v.node = e.id AND v.embedder = $1
-         WHERE v.node IS NULL AND e.id > $2 ORDER BY e.id LIMIT $3";
-    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit]).await?;
+    let lacks = lacks("entity_vectors", "e.id");
+    let sql =
+        format!("SELECT e.id FROM entities e WHERE e.id > $2 AND {lacks} ORDER BY e.id LIMIT $3");
+    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit]).await?;
     let ids: Vec<EntityId> = rows::ids(&found)?.into_iter().map(EntityId).collect();
     let entities = entities::entities(tx, &ids).await?;
     let text = |entity: &Entity| TextToEmbed { node: entity.id.into(), text: embedded(entity) };
@@ -130,21 +134,24 @@ async fn of_entities(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEm
 }
 
 async fn summaries(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
-    let sql = "SELECT x.id, x.text FROM summaries x
-         LEFT JOIN summary_vectors v ON v.node = x.id AND v.embedder = $1
-         WHERE v.node IS NULL AND x.id > $2 ORDER BY x.id LIMIT $3";
-    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit]).await?;
+    let lacks = lacks("summary_vectors", "x.id");
+    let sql = format!(
+        "SELECT x.id, x.text FROM summaries x WHERE x.id > $2 AND {lacks} ORDER BY x.id LIMIT $3"
+    );
+    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit]).await?;
     found.iter().map(text).collect()
 }
 
 /// Titles of sources, each with the summary of its source.
 async fn sources(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
-    let sql = "SELECT s.id, s.title, coalesce(s.summary, '') FROM sources s
-         LEFT JOIN source_vectors v ON v.node = s.id AND v.embedder = $1
-         WHERE v.node IS NULL AND s.id > $2
-         AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) ORDER BY s.id LIMIT $3";
+    let lacks = lacks("source_vectors", "s.id");
+    let sql = format!(
+        "SELECT s.id, s.title, coalesce(s.summary, '') FROM sources s
+         WHERE s.id > $2 AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) AND {lacks}
+         ORDER BY s.id LIMIT $3"
+    );
     let only = which.only.map(Text::all);
-    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
     let mut texts = Vec::with_capacity(found.len());
     for row in found {
         let (title, summary) = (rows::text(&row, 1)?, rows::text(&row, 2)?);
@@ -156,12 +163,14 @@ async fn sources(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>
 
 /// Headings of sections, below the titles of their sources.
 async fn sections(tx: &Tx, which: &Which<'_>, limit: i64) -> Sql<Vec<TextToEmbed>> {
-    let sql = "SELECT x.id, s.title FROM sections x JOIN sources s ON s.id = x.source
-         LEFT JOIN section_vectors v ON v.node = x.id AND v.embedder = $1
-         WHERE v.node IS NULL AND x.id > $2
-         AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) ORDER BY x.id LIMIT $3";
+    let lacks = lacks("section_vectors", "x.id");
+    let sql = format!(
+        "SELECT x.id, s.title FROM sections x JOIN sources s ON s.id = x.source
+         WHERE x.id > $2 AND ($4::text[] IS NULL OR s.file = ANY($4::text[])) AND {lacks}
+         ORDER BY x.id LIMIT $3"
+    );
     let only = which.only.map(Text::all);
-    let found = tx.all(sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
+    let found = tx.all(&sql, &[&Text(which.embedder), &which.after, &limit, &only]).await?;
     let ids = rows::signed(rows::ids(&found)?);
     let mut paths = paths(tx, &ids).await?;
     let mut texts = Vec::with_capacity(found.len());
