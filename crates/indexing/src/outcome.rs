@@ -159,6 +159,9 @@ pub struct Report {
     pub over_budget: bool,
     /// Whether it ended because a model's endpoint was unreachable.
     pub out_of_reach: bool,
+    /// Whether it ended because a call could not be looked up or recorded. The base may be reachable
+    /// again when the run ends.
+    pub ledger_failed: bool,
 }
 
 impl Report {
@@ -192,10 +195,17 @@ impl Report {
     /// Notes why the run ends early; the first reason is kept.
     pub(crate) fn stop(&mut self, reason: String, by: Option<&ModelError>) {
         self.over_budget |= matches!(by, Some(ModelError::OverBudget { .. }));
+        self.ledger_failed |= matches!(by, Some(ModelError::Ledger { .. }));
         if self.stopped.is_none() {
             self.out_of_reach = matches!(by, Some(ModelError::Unreachable { .. }));
             self.stopped = Some(reason);
         }
+    }
+
+    /// Whether something is missing that a later run of the same work may make by itself, because a
+    /// call failed, no model could be reached, or the ledger failed.
+    pub fn is_worth_a_retry(&self) -> bool {
+        0 < self.failures || self.out_of_reach || self.ledger_failed
     }
 
     /// Whether the base has everything requested, made by models.
@@ -218,9 +228,30 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_knowledge::StoreError;
+    use pikerag_knowledge::ports::Cause;
     use pikerag_parse::ParseError;
 
     use super::*;
+
+    /// The database may be back before the run ends, so that nothing else of the run fails.
+    #[test]
+    fn a_run_that_a_ledger_ended_is_retried_and_one_without_a_budget_is_not() {
+        let stopped = |error: ModelError| {
+            let mut report = Report::default();
+            report.stop(error.to_string(), Some(&error));
+            assert!(!report.is_complete());
+            report.is_worth_a_retry()
+        };
+        let cause = Cause::from("the connection is closed");
+        let source = StoreError::Failed { what: "recording a call".to_owned(), source: cause };
+        assert!(stopped(ModelError::Ledger { source: Box::new(source) }));
+        let spent = "1 call".to_owned();
+        assert!(!stopped(ModelError::OverBudget { cap: spent.clone(), spent }));
+        let mut failed = Report::default();
+        failed.note_failure("a passage", "the reply broke off".to_owned());
+        assert!(failed.is_worth_a_retry() && !Report::default().is_worth_a_retry());
+    }
 
     #[test]
     fn a_page_that_only_redirects_leaves_the_run_complete() {

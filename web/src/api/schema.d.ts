@@ -3654,6 +3654,11 @@ export interface components {
             invented_values: number;
             /** @description Reasons why structures could not be built. */
             lacking: string[];
+            /**
+             * @description Whether it ended because a call could not be looked up or recorded. The base may be reachable
+             *     again when the run ends.
+             */
+            ledger_failed: boolean;
             /** @description Renamed or moved files: (old name, new name). */
             moved: [
                 string,

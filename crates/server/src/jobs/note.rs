@@ -88,12 +88,9 @@ impl Noted {
         match ended {
             Ended::Came(response, failed) => {
                 let report = &response.report;
-                let is_out = 0 < report.failures || report.out_of_reach;
-                if is_out {
-                    let first = report.failed.first().map(|(_, reason)| reason.clone());
-                    noted.reason = report.stopped.clone().or(first);
-                }
-                noted.is_put_back = is_out && has_attempts;
+                let first = report.failed.first().map(|(_, reason)| reason.clone());
+                noted.reason = report.stopped.clone().or(first);
+                noted.is_put_back = report.is_worth_a_retry() && has_attempts;
                 if noted.is_put_back {
                     noted.course = Course::RunsAgain;
                 }
