@@ -10,7 +10,7 @@ use pikerag_knowledge::{Ledger, Millis, RunId, StoreError};
 use pikerag_store::{Overwriting, Remains};
 
 use self::traces::{Found, Traces};
-use super::jobs;
+use super::{jobs, responses};
 use crate::base::Base;
 use crate::documents::{corrections, put};
 use crate::error::Context;
@@ -58,10 +58,10 @@ impl Base {
         Ok(self.traces_of(files).await?.found().remains())
     }
 
-    /// Deletes files with everything derived from them, and the calls, runs and verified answers
-    /// that hold their text. Then removes the dead rows. A crash leaves a mark, and
-    /// [`Base::finish_forgetting`] continues. It also continues if removing them had to wait for
-    /// others.
+    /// Deletes files with everything derived from them, the calls, runs and verified answers
+    /// that hold their text, and all kept responses of servers. Then removes the dead rows. A crash
+    /// leaves a mark, and [`Base::finish_forgetting`] continues. It also continues if removing them
+    /// had to wait for others.
     ///
     /// # Errors
     /// The base cannot be written.
@@ -84,6 +84,7 @@ impl Base {
                     corrections::forget(&tx, file).await?;
                     jobs::forget(&tx, file).await?;
                 }
+                responses::forget(&tx).await?;
                 put::delete_files(&tx, &files).await?;
                 advance(&tx, FORGETTINGS).await?;
                 // The mark shows later which transactions may still see the rows.

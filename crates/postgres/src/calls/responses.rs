@@ -167,7 +167,8 @@ impl ResponsesInPostgres {
     }
 }
 
-async fn forget(tx: &Tx) -> Sql<()> {
+/// See [`ResponsesInPostgres::forget`].
+pub(super) async fn forget(tx: &Tx) -> Sql<()> {
     let sql =
         "UPDATE pikerag.responses SET body = NULL, is_void = true WHERE base = 0 AND NOT is_void";
     tx.run(sql, &[]).await.map(drop)

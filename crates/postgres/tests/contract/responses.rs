@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pikerag_postgres::{BegunResponse, RequestName, ResponsesInPostgres, StoredResponse};
 
-use super::server::location;
+use super::RUNTIME;
+use super::server::{Fresh, location};
 
 const KEPT: Duration = Duration::from_hours(24);
 
@@ -41,4 +42,24 @@ fn a_request_is_done_by_one_server_and_its_response_kept_for_all() {
     let found = begin(&one, Some("a"), "one");
     // Another test may forget a document at the same time.
     assert!([BegunResponse::Kept(kept), BegunResponse::Forgotten].contains(&found), "{found:?}");
+}
+
+/// Also if another process forgets the document, such as the command line.
+#[test]
+fn no_response_is_kept_after_a_document_is_forgotten() {
+    let Some(fresh) = RUNTIME.block_on(Fresh::new()) else { return };
+    let server = ResponsesInPostgres::open(&fresh.location).unwrap();
+    let name =
+        |key: &str| RequestName { caller: fresh.location.base().to_owned(), key: key.to_owned() };
+    let begin = |key| server.begin(&name(key), Some("a"), "one", KEPT).unwrap();
+    let kept = StoredResponse { status: 200, content_type: None, body: b"its text".to_vec() };
+    for key in ["ended", "running"] {
+        assert_eq!(begin(key), BegunResponse::First);
+    }
+    server.keep(&name("ended"), "one", "a", kept.clone()).unwrap();
+    RUNTIME.block_on(async { fresh.base.forget_files(&[], 0).await.unwrap() });
+    server.keep(&name("running"), "one", "a", kept).unwrap();
+    assert_eq!(begin("ended"), BegunResponse::Forgotten);
+    assert_eq!(begin("running"), BegunResponse::Forgotten);
+    RUNTIME.block_on(fresh.remove());
 }
