@@ -210,9 +210,10 @@ fn code_of_store(error: &StoreError) -> &'static str {
     let StoreError::Failed { source, .. } = error else { return "base-failed" };
     if let Some(problem) = source.downcast_ref::<ServerProblem>() {
         return match problem {
-            ServerProblem::Unreachable { .. } | ServerProblem::AllInUse { .. } => {
-                "database-unreachable"
-            }
+            ServerProblem::Unreachable { .. }
+            | ServerProblem::Lost { .. }
+            | ServerProblem::AllInUse { .. } => "database-unreachable",
+            ServerProblem::DiskFull { .. } => "disk-full",
             _ => "base-failed",
         };
     }

@@ -3,6 +3,8 @@
 use pikerag_knowledge::StoreError;
 use pikerag_knowledge::ports::Cause;
 
+use crate::error::actionable;
+
 /// The result of work on a transaction.
 pub(crate) type Sql<T> = Result<T, Fault>;
 
@@ -26,7 +28,7 @@ impl Fault {
     /// Names the failed operation: `what` reads after "… failed".
     pub(crate) fn in_words(self, what: &str) -> StoreError {
         let source: Cause = match self {
-            Self::Database(error) => error.into(),
+            Self::Database(error) => actionable(error.into()),
             Self::Content(cause) => cause,
             Self::Store(error) => return error,
         };

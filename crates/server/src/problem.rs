@@ -245,6 +245,7 @@ fn outside(code: &str, error: &EngineError, language: Language) -> String {
         "database-unreachable" => {
             ("the database of the base cannot be reached", "无法连接知识库所在的数据库")
         }
+        "disk-full" => ("the disk of the database is full", "数据库的磁盘已满"),
         _ => ("the server failed to do this", "服务器未能完成"),
     };
     if chinese { in_chinese } else { english }.to_owned()
@@ -290,6 +291,7 @@ fn judged(code: &str, error: &EngineError) -> (u16, Fault) {
         | "base-read-only"
         | "database-unreachable"
         | "cancelled" => (503, Fault::Server),
+        "disk-full" => (507, Fault::Server),
         "model-failed" | "retrieval-failed" if of_model(error).is_some() => (502, Fault::Model),
         _ if error.is_misuse() => (400, Fault::Caller),
         _ => (500, Fault::Server),

@@ -18,6 +18,14 @@ pub(super) fn about_database(problem: &ServerProblem) -> Option<Words> {
             "try it again, or raise `[postgres]` in the settings",
             "请重试，或在设置中提高 `[postgres]`",
         ),
+        ServerProblem::Lost { .. } => (
+            "check that the server runs, then try it again: nothing that was stored is lost",
+            "请检查服务器是否在运行，然后重试：已存储的内容不会丢失",
+        ),
+        ServerProblem::DiskFull { .. } => (
+            "make space there, then try it again: nothing that was stored is lost",
+            "请在那里清理空间，然后重试：已存储的内容不会丢失",
+        ),
         ServerProblem::NotAllowed { .. } => (
             "run one command with an account that may create schemas in this database",
             "请用可在此数据库中创建 schema 的账户运行一次命令",

@@ -31,6 +31,8 @@ pub(super) fn server(error: &ServerProblem) -> String {
         }
         ServerProblem::Unreachable { server, .. } => format!("无法连接数据库服务器 {server}"),
         ServerProblem::AllInUse { server } => format!("到 {server} 的连接均在使用中"),
+        ServerProblem::Lost { .. } => "与数据库的连接中断".to_owned(),
+        ServerProblem::DiskFull { .. } => "数据库的磁盘已满".to_owned(),
         ServerProblem::OldServer { server, version, least } => {
             format!("{server} 是 PostgreSQL {version}，需要 {least} 或更高版本")
         }

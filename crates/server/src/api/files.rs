@@ -31,6 +31,10 @@ use crate::problem::{Fault, JsonBody, Parts, Problem, Query};
 
 impl From<UploadError> for Problem {
     fn from(error: UploadError) -> Self {
+        let error = match error {
+            UploadError::Store(source) => return EngineError::from(source).into(),
+            other => other,
+        };
         let (status, code, fault) = match &error {
             UploadError::BadName { .. } => (400, "bad-name", Fault::Caller),
             UploadError::BadId { .. } => (400, "bad-upload", Fault::Caller),

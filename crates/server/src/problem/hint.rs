@@ -16,6 +16,7 @@ pub(super) fn hint(code: &str) -> Option<&'static str> {
         "nothing-admitted" => "loosen the filter",
         "model-failed" => "check that the model's endpoint runs: `pikerag doctor`",
         "base-busy" | "database-unreachable" => "try again in a moment",
+        "disk-full" => "ask the operator to make space on the disk of the database",
         "cancelled" => {
             "send it again if you still need it: model calls that had ended are not paid again"
         }
