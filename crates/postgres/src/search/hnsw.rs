@@ -19,7 +19,7 @@ use crate::tx::{Access, Tx, lock};
 pub(crate) const EXACT: i64 = 50_000;
 
 const DOING: &str = "building the indexes of vectors";
-/// The most memory for building one index, in KiB.
+/// The most memory for building one index, in KiB, unless the server allows more (`maintenance_work_mem`).
 const MOST_MEMORY: i64 = 1 << 20;
 /// Bytes that the graph needs for a vector, besides its values.
 const BESIDE: i64 = 512;
@@ -66,7 +66,7 @@ struct Work {
 struct Build {
     name: String,
     table: &'static str,
-    /// In KiB.
+    /// The memory that holds its graph, in KiB.
     memory: i64,
     sql: String,
 }
@@ -138,7 +138,7 @@ async fn work(tx: &Tx, least: i64) -> Sql<Work> {
                     tx.base(),
                     of_kind(set).replace("v.kind", "kind")
                 );
-                let memory = (bytes / 1024).clamp(1024, MOST_MEMORY);
+                let memory = (bytes / 1024).max(1024);
                 build.push(Build { name, table: table(set), memory, sql });
             }
         }
@@ -172,12 +172,24 @@ async fn do_work(database: &Database, number: i32, work: &Work) -> Result<(), St
     for Build { name, table, memory, sql } in &work.build {
         // The graph is built much faster in memory. Workers of a build share memory, which
         // containers limit, so there are none.
-        let memory = format!(
-            "SELECT set_config('maintenance_work_mem', greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024, {memory})::text || 'kB', false);
-             SET max_parallel_maintenance_workers = 0"
+        client.batch_execute("SET max_parallel_maintenance_workers = 0").await.context(DOING)?;
+        let own = (*memory).min(MOST_MEMORY);
+        let sql_of_memory = format!(
+            "SELECT pg_size_bytes(set_config('maintenance_work_mem', greatest(pg_size_bytes(current_setting('maintenance_work_mem')) / 1024, {own})::text || 'kB', false)) / 1024"
         );
-        client.batch_execute(&memory).await.context(DOING)?;
+        let row = client.query_one(&sql_of_memory, &[]).await.context(DOING)?;
+        let granted: i64 = row.try_get(0).context(DOING)?;
         tracing::info!(index = name, "building an index of vectors");
+        if granted < *memory {
+            let (needed_mib, granted_mib) = (memory / 1024, granted / 1024);
+            tracing::warn!(
+                index = name,
+                needed_mib,
+                granted_mib,
+                "the build of an index takes many times as long, because its graph does not fit into memory; \
+                 raise `maintenance_work_mem` of the database server"
+            );
+        }
         let built = client.batch_execute(sql).await;
         // The planner prefers an index to a comparison once it knows how large the table is.
         let _ = client.batch_execute(&format!("ANALYZE pikerag.{table}")).await;
