@@ -31,8 +31,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A memory of a question; `known` is what earlier ones found out, none if this one sees only a
-    /// part of the base.
+    /// A memory of a question; `known` is what earlier ones found out. A question that sees only a
+    /// part of the base has one for itself.
     pub fn new(known: Option<KnownState>) -> Self {
         Self { known, lookups: Mutex::default() }
     }

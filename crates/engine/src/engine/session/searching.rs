@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use pikerag_knowledge::{CallRecord, Claim, Embedder, Filter, Ledger, StoreError};
 use pikerag_methods::Ports;
 use pikerag_models::QueryMemo;
-use pikerag_retrieve::Memory;
+use pikerag_retrieve::{Known, Memory};
 
 use super::Session;
 use crate::base::Base;
@@ -29,7 +29,8 @@ impl Session {
                 let name = format!("{} {generation}", base.opening());
                 Some(self.shared().process.known.of(&name))
             }
-            false => None,
+            // It meets the same names in many chunks.
+            false => Some(Known::default().of("this question")),
         };
         let embedder =
             ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
