@@ -149,9 +149,11 @@ def exact(postgres):
 
 
 def compared(place, given):
-    program = Program(given.program, place.folder / "program", SETTINGS.format(url=texts.embedder(given.seed)))
     done = place.folder / "loaded.json"
     report = json.loads(done.read_text()) if done.exists() else {"passages": given.passages, "seed": given.seed}
+    # The address of the embedder belongs to the name of its vectors.
+    report["port"] = texts.embedder(given.seed, report.get("port", 0))
+    program = Program(given.program, place.folder / "program", SETTINGS.format(url=f"http://127.0.0.1:{report['port']}/v1"))
     docs = program.folder / "docs"
     if not docs.exists():
         texts.write(docs, given.passages, min(given.passages, 100), given.seed)
@@ -172,8 +174,10 @@ def compared(place, given):
     address = postgres.address("main", "pikerag")
     if "postgres" not in report:
         keep("postgres", loaded(program, address, postgres, base if given.migrate else None))
+    if "indexes" not in report["postgres"]:
+        keep("postgres", report["postgres"] | {"indexes": indexes(postgres)})
     report["sqlite"] |= {"mib": megabytes(base)}
-    report["postgres"] |= {"mib": round(postgres.bytes("pikerag") / 2**20, 1), "tables": tables(postgres), "indexes": indexes(postgres), "settings": postgres.settings}
+    report["postgres"] |= {"mib": round(postgres.bytes("pikerag") / 2**20, 1), "tables": tables(postgres), "settings": postgres.settings}
     figures, of_sqlite = searched(program, base, given)
     report["sqlite"] |= figures
     figures, of_postgres = searched(program, address, given, postgres)

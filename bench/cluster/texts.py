@@ -97,18 +97,18 @@ async def answer(vectors, reader, writer):
             await writer.drain()
 
 
-def serve(seed, port):
+def serve(seed, port, sender):
     async def run():
         vectors = Vectors(seed)
-        server = await asyncio.start_server(lambda reader, writer: answer(vectors, reader, writer), "127.0.0.1", 0, backlog=1024)
-        port.send(server.sockets[0].getsockname()[1])
+        server = await asyncio.start_server(lambda reader, writer: answer(vectors, reader, writer), "127.0.0.1", port, backlog=1024)
+        sender.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
     asyncio.run(run())
 
 
-def embedder(seed):
-    """The address of an embedder in a process of its own, which ends with this one."""
+def embedder(seed, port=0):
+    """The port of an embedder in a process of its own, which ends with this one; any free port unless one is given."""
     receiver, sender = multiprocessing.Pipe(False)
-    multiprocessing.Process(target=serve, args=(seed, sender), daemon=True).start()
-    return f"http://127.0.0.1:{receiver.recv()}/v1"
+    multiprocessing.Process(target=serve, args=(seed, port, sender), daemon=True).start()
+    return receiver.recv()
