@@ -17,7 +17,8 @@ CREATE TEMP VIEW IF NOT EXISTS files AS
 CREATE TEMP VIEW IF NOT EXISTS sections AS SELECT * FROM main.sections WHERE id IN temp.admitted_sections;
 CREATE TEMP VIEW IF NOT EXISTS figures AS SELECT * FROM main.figures WHERE chunk IN temp.admitted;
 CREATE TEMP VIEW IF NOT EXISTS links AS SELECT * FROM main.links WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS names AS SELECT * FROM main.names WHERE chunk IN temp.admitted;
+-- `+` keeps the planner from looking up each admitted chunk for each name, where the index ends with the chunk.
+CREATE TEMP VIEW IF NOT EXISTS names AS SELECT * FROM main.names WHERE +chunk IN temp.admitted;
 CREATE TEMP VIEW IF NOT EXISTS source_names AS
     SELECT * FROM main.source_names n WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = n.source);
 CREATE TEMP VIEW IF NOT EXISTS atoms AS SELECT * FROM main.atoms WHERE chunk IN temp.admitted;
@@ -46,8 +47,8 @@ CREATE TEMP VIEW IF NOT EXISTS data_parts AS
         WHERE d.data = p.data AND d.source = p.source AND d.chunk NOT IN temp.admitted);
 
 -- What single chunks say of entities; what is put together of all that is said must rest on admitted chunks alone.
-CREATE TEMP VIEW IF NOT EXISTS entity_mentions AS SELECT * FROM main.entity_mentions WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS relation_mentions AS SELECT * FROM main.relation_mentions WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW IF NOT EXISTS entity_mentions AS SELECT * FROM main.entity_mentions WHERE +chunk IN temp.admitted;
+CREATE TEMP VIEW IF NOT EXISTS relation_mentions AS SELECT * FROM main.relation_mentions WHERE +chunk IN temp.admitted;
 CREATE TEMP VIEW IF NOT EXISTS entities AS
     SELECT * FROM main.entities e
     WHERE EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = e.id AND m.chunk IN temp.admitted);
