@@ -48,6 +48,27 @@ pub async fn atoms(
     found(finder, kind, &asked, k, min_score, exclude).await
 }
 
+/// The hits of [`atoms`] for one query, of the first kind that has any: questions, else statements, else
+/// sentences.
+///
+/// # Errors
+/// See [`RetrieveError`].
+pub async fn closest_atoms(
+    finder: Finder<'_>,
+    query: &str,
+    k: usize,
+    min_score: f32,
+) -> Result<Vec<AtomHit>, RetrieveError> {
+    let asked = [query.to_owned()];
+    for kind in [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence] {
+        let found = atoms(finder, kind, &asked, k, min_score, &[]).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
 /// The hits of [`atoms`], each with its greatest similarity to any of the proposals, also to one that did not find it
 /// because `k` other atoms are closer. In the order of proposals, best first. The proposals are embedded once.
 ///

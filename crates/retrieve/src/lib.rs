@@ -22,7 +22,7 @@ mod synonyms;
 mod tags;
 mod titles;
 
-pub use atoms::{AtomHit, atoms, atoms_compared};
+pub use atoms::{AtomHit, atoms, atoms_compared, closest_atoms};
 pub use auto::AutoParams;
 pub use chunks::{RANK_OFFSET, hybrid, nearest};
 pub use finder::{Finder, Hit, RetrieveError};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, ChunkId};
+use pikerag_knowledge::ChunkId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::atoms::atoms;
+use crate::atoms::closest_atoms;
 use crate::auto::{AutoParams, auto};
 use crate::chunks::{fuse_hits, hybrid, nearest};
 use crate::finder::{Finder, Hit, RetrieveError};
@@ -133,22 +133,16 @@ pub async fn search(
 
 /// The chunks of the best atoms: questions if the base has any, else statements, else sentences.
 async fn by_atoms(finder: Finder<'_>, query: &str, k: usize) -> Result<Vec<Hit>, RetrieveError> {
-    let asked = [query.to_owned()];
-    for kind in [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence] {
-        // Several atoms may lead to one chunk.
-        let found = atoms(finder, kind, &asked, 4 * k, -1.0, &[]).await?;
-        let mut hits: Vec<Hit> = Vec::new();
-        for hit in &found {
-            if !hits.iter().any(|held| held.chunk == hit.atom.chunk) {
-                hits.push(hit.as_chunk());
-            }
-        }
-        if !hits.is_empty() {
-            hits.truncate(k);
-            return Ok(hits);
+    // Several atoms may lead to one chunk.
+    let found = closest_atoms(finder, query, 4 * k, -1.0).await?;
+    let mut hits: Vec<Hit> = Vec::new();
+    for hit in &found {
+        if !hits.iter().any(|held| held.chunk == hit.atom.chunk) {
+            hits.push(hit.as_chunk());
         }
     }
-    Ok(Vec::new())
+    hits.truncate(k);
+    Ok(hits)
 }
 
 /// Hop retrieval with the spread scores of layers as priors.

@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use pikerag_knowledge::{AtomKind, Chunk, ChunkId, Filter, Ledger, SourceId, Which};
+use pikerag_knowledge::{Chunk, ChunkId, Filter, Ledger, SourceId, Which};
 use pikerag_methods::Ports;
-use pikerag_retrieve::{
-    AtomHit, Finder, Hit, RetrieveError, Search, SimilarityBy, atoms, similarities,
-};
+use pikerag_retrieve::{AtomHit, Finder, Hit, Search, SimilarityBy, closest_atoms, similarities};
 use pikerag_store::on_one_thread;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -201,14 +199,14 @@ async fn look_up(
 /// atom.
 async fn by_atoms(ports: &Ports, query: &str, k: usize) -> Result<(Vec<Hit>, Vec<Option<String>>)> {
     if ports.models.reranker.is_none() {
-        let found = closest(ports, query, k).await?;
+        let found = closest_atoms(ports.finder(), query, k, 0.0).await?;
         let texts = found.iter().map(|hit| Some(hit.atom.text.clone())).collect();
         return Ok((found.iter().map(AtomHit::as_chunk).collect(), texts));
     }
     let mut first: HashMap<ChunkId, String> = HashMap::new();
     let held = &mut first;
     let search = |k| async move {
-        let mut found = closest(ports, query, k).await?;
+        let mut found = closest_atoms(ports.finder(), query, k, 0.0).await?;
         // The reranker reads the chunk, so its first atom represents the others.
         found.retain(|hit| {
             let is_first = !held.contains_key(&hit.atom.chunk);
@@ -220,21 +218,4 @@ async fn by_atoms(ports: &Ports, query: &str, k: usize) -> Result<(Vec<Hit>, Vec
     let hits = ports.best(query, k, search).await?;
     let texts = hits.iter().map(|hit| first.remove(&hit.chunk)).collect();
     Ok((hits, texts))
-}
-
-/// The closest atoms of the first kind of which there are any: a search of a kind that the base lacks costs
-/// much less than counting the atoms of the base.
-async fn closest(
-    ports: &Ports,
-    query: &str,
-    k: usize,
-) -> std::result::Result<Vec<AtomHit>, RetrieveError> {
-    let asked = [query.to_owned()];
-    for kind in [AtomKind::Question, AtomKind::Statement, AtomKind::Sentence] {
-        let found = atoms(ports.finder(), kind, &asked, k, 0.0, &[]).await?;
-        if !found.is_empty() {
-            return Ok(found);
-        }
-    }
-    Ok(Vec::new())
 }
