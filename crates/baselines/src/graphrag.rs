@@ -10,8 +10,8 @@ mod local;
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    Answer, Chunk, ChunkId, Community, Consulted, Context, Event, NodeKind, Note, Question,
-    Structure,
+    Answer, Chunk, ChunkId, Community, Consulted, Context, Derived, Event, NodeKind, Note,
+    Question, Structure,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_methods::context::Rules;
@@ -32,13 +32,12 @@ pub(super) async fn plainly(
     structure: Structure,
     run: &mut Run,
 ) -> Result<Answer, SolveError> {
-    let summary = ports.base.summary().await?;
     let built = match structure {
-        Structure::Graph => summary.entities,
-        Structure::Tree => summary.summaries,
-        Structure::Tags => summary.tags,
+        Structure::Graph => Derived::Entities,
+        Structure::Tree => Derived::Summaries,
+        Structure::Tags => Derived::Tags,
     };
-    if built == 0 {
+    if !ports.base.has(built).await? {
         return Err(SolveError::NotBuilt { structure });
     }
     run.push(Event::Noted { note: Note::StructureUnhelpful { structure }.into() });

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    Answer, Child, ChunkId, Consulted, Context, Event, NodeKind, Question, Role, Structure,
-    Summary, SummaryId, Vector, VectorSet, Via, nearest_chunks,
+    Answer, Child, ChunkId, Consulted, Context, Derived, Event, NodeKind, Question, Role,
+    Structure, Summary, SummaryId, Vector, VectorSet, Via, nearest_chunks,
 };
 use pikerag_language::estimate_tokens;
 use pikerag_methods::context::Rules;
@@ -90,7 +90,7 @@ pub async fn solve(
     };
     let nodes = collapsed(ports, &vector, params).await?;
     if !nodes.iter().any(|(node, _)| matches!(node, Node::Summary(_)))
-        && ports.base.summary().await?.summaries == 0
+        && !ports.base.has(Derived::Summaries).await?
     {
         return Err(SolveError::NotBuilt { structure: Structure::Tree });
     }

@@ -4,11 +4,12 @@ pub(crate) mod happen;
 mod reads;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use pikerag_knowledge::{Filter, Snapshots as _};
+use pikerag_knowledge::{Filter, KnowledgeBase, Snapshots as _};
 
 use self::happen::{begin, happen};
-use self::reads::{Words, same_progress, same_reads};
+use self::reads::{Words, same_chunks, same_progress, same_reads};
 use crate::history::Operation;
 use crate::{Oracle, Store};
 
@@ -34,16 +35,28 @@ pub async fn apply(store: &impl Store, history: &[Operation]) {
 }
 
 /// Applies a history to a store and to the oracle, and compares all reads, whole and through
-/// filters.
+/// filters. Two filters are tried after each operation, too, so that a store shows nothing of what
+/// they admitted before it.
 pub async fn agree(store: &impl Store, history: &[Operation]) {
     let oracle = Oracle::default();
     begin(store).await;
     begin(&oracle).await;
     // Until something is deleted, word scores match the definition exactly.
     let (mut held, mut words) = (BTreeSet::new(), Words::Exact);
-    for operation in history {
+    let of = |conditions: &&[&str]| Filter {
+        conditions: conditions.iter().map(|condition| condition.parse().unwrap()).collect(),
+    };
+    let filters = || FILTERS.iter().map(of);
+    let everything = Filter::default();
+    for (step, operation) in history.iter().enumerate() {
         happen(store, operation).await;
         happen(&oracle, operation).await;
+        // Each is tried after two operations, one of which may change what it admits.
+        for filter in filters().cycle().skip(step).take(2) {
+            if let Some((one, other)) = seen(store, &oracle, &everything, &filter).await {
+                same_chunks(one.as_ref(), other.as_ref()).await;
+            }
+        }
         let is_new = match operation {
             Operation::Put { file, .. } => held.insert(*file),
             Operation::Delete { file } => !held.contains(file),
@@ -56,19 +69,27 @@ pub async fn agree(store: &impl Store, history: &[Operation]) {
     }
     same_progress(store, &oracle).await;
     same_reads(store, &oracle, &oracle, words).await;
-    let of = |conditions: &&[&str]| Filter {
-        conditions: conditions.iter().map(|condition| condition.parse().unwrap()).collect(),
-    };
-    let filters = || FILTERS.iter().map(of);
-    let everything = Filter::default();
     let narrowed = filters().zip(filters().cycle().skip(1));
     for (visible, filter) in filters().map(|filter| (everything.clone(), filter)).chain(narrowed) {
-        match (store.snapshot(&visible, &filter).await, oracle.snapshot(&visible, &filter).await) {
-            (Ok(one), Ok(other)) => {
-                same_reads(one.as_ref(), other.as_ref(), &oracle, words).await;
-            }
-            (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
-            (one, other) => panic!("{filter}: {:?}, {:?}", one.err(), other.err()),
+        if let Some((one, other)) = seen(store, &oracle, &visible, &filter).await {
+            same_reads(one.as_ref(), other.as_ref(), &oracle, words).await;
         }
+    }
+}
+
+/// Both through the filters, or the same error.
+async fn seen(
+    store: &impl Store,
+    oracle: &Oracle,
+    visible: &Filter,
+    filter: &Filter,
+) -> Option<(Arc<dyn KnowledgeBase>, Arc<dyn KnowledgeBase>)> {
+    match (store.snapshot(visible, filter).await, oracle.snapshot(visible, filter).await) {
+        (Ok(one), Ok(other)) => Some((one, other)),
+        (Err(one), Err(other)) => {
+            assert_eq!(one.to_string(), other.to_string());
+            None
+        }
+        (one, other) => panic!("{filter}: {:?}, {:?}", one.err(), other.err()),
     }
 }

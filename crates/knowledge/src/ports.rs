@@ -25,7 +25,9 @@ mod verified;
 mod writer;
 
 pub use base::{KnowledgeBase, KnowledgeWriter};
-pub use corpus::{AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, RecordsOf, Which};
+pub use corpus::{
+    AtomQuery, Backlog, BaseState, BaseSummary, CorpusReader, Derived, RecordsOf, Which,
+};
 pub use data::{DataTables, DataWriter, RowPlace, RowReader, SqlLimits, TableShape};
 pub use embedder::{CountedVectors, Embedder, Parted, PartedVectors, Vector, cosine};
 pub use error::StoreError;

@@ -8,7 +8,7 @@ mod trained;
 use std::collections::HashSet;
 
 use pikerag_knowledge::{
-    Answer, AtomKind, Candidate, Context, Event, Note, Question, Role, StopReason,
+    Answer, AtomKind, Candidate, Context, Derived, Event, Note, Question, Role, StopReason,
 };
 use pikerag_retrieve::Walk;
 use tracing::field::Empty;
@@ -114,13 +114,14 @@ async fn note_missing_atoms(
     run: &mut Run,
 ) -> Result<(), SolveError> {
     let Some(kind) = params.needed_atoms() else { return Ok(()) };
-    let base = ports.base.summary().await?;
     let note = match kind {
-        AtomKind::Question if base.questions == 0 => Note::NoAtomicQuestions,
-        AtomKind::Sentence if base.sentences == 0 => Note::NoSentences,
-        AtomKind::Question | AtomKind::Sentence | AtomKind::Statement => return Ok(()),
+        AtomKind::Question => Note::NoAtomicQuestions,
+        AtomKind::Sentence => Note::NoSentences,
+        AtomKind::Statement => return Ok(()),
     };
-    run.push(Event::Noted { note: note.into() });
+    if !ports.base.has(Derived::Atoms(kind)).await? {
+        run.push(Event::Noted { note: note.into() });
+    }
     Ok(())
 }
 

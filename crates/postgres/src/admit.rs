@@ -1,14 +1,17 @@
-//! Finds the chunks that a filter admits, once per snapshot, and shows only those from then on.
+//! Finds the chunks that a filter admits, once for each state of the documents.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use pikerag_knowledge::filter::document_date;
 use pikerag_knowledge::{
     Condition, Filter, FilterField, NameKey, RecordField, RecordOrigin, StoreError,
 };
 use pikerag_language::names::tag_words;
+use pikerag_store::shared::{Filters, Scopes, next_scope};
 
 use crate::fault::{Fault, Sql};
+use crate::meta::{FILTERABLE, counter};
 use crate::rows;
 use crate::tx::Tx;
 
@@ -19,21 +22,79 @@ struct Fitting {
     chunks: HashSet<u64>,
 }
 
+/// What a pair of filters admits in one state of the base.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// Differs from that of every other scope of this process.
+    pub(crate) number: u64,
+    /// The admitted chunks.
+    pub(crate) chunks: Arc<HashSet<u64>>,
+    /// The same, in order.
+    pub(crate) sorted: Vec<i64>,
+    /// The sections that contain them, at any depth.
+    pub(crate) sections: Vec<i64>,
+}
+
 /// From now on shows in this transaction only what the caller may see (`visible`) and `filter`
-/// admits. Returns these chunks. At least one of the two filters has a condition. Only fields of
-/// the visible part can be filtered by, and an error lists only those.
-pub(crate) async fn admit(tx: &mut Tx, visible: &Filter, filter: &Filter) -> Sql<HashSet<u64>> {
-    let mut admitted = HashSet::new();
-    if !visible.is_empty() {
-        let mut fitting = Vec::with_capacity(visible.conditions.len());
-        for condition in &visible.conditions {
-            // An unknown field admits nothing, so the caller does not learn which fields exist.
-            fitting.push(fits(tx, condition).await?.unwrap_or_default());
+/// admits. Returns this. At least one of the two filters has a condition. Only fields of the visible
+/// part can be filtered by, and an error lists only those.
+pub(crate) async fn admit(
+    tx: &mut Tx,
+    scopes: &Scopes<Scope>,
+    visible: &Filter,
+    filter: &Filter,
+) -> Sql<Arc<Scope>> {
+    let at = counter(tx, FILTERABLE).await?;
+    let filters = Filters::of(visible, filter);
+    let scope = match scopes.get(&filters, at) {
+        Some(kept) => kept,
+        None => {
+            let scope = match filter.is_empty() {
+                true => seen_through(tx, visible).await?,
+                false => admitted(tx, scopes, at, visible, filter).await?,
+            };
+            scopes.put(filters.clone(), at, &scope, scope.sorted.len());
+            scope
         }
-        admitted = show(tx, &fitting).await?;
+    };
+    show(tx, &scope, &filters, at).await?;
+    Ok(scope)
+}
+
+async fn show(tx: &mut Tx, scope: &Scope, filters: &Filters, at: i64) -> Sql<()> {
+    let label = format!("{} {at} {filters:?}", tx.base());
+    tx.show_only(scope, &label).await
+}
+
+/// What the caller may see. An unknown field admits nothing, so the caller does not learn which
+/// fields exist.
+async fn seen_through(tx: &Tx, visible: &Filter) -> Sql<Arc<Scope>> {
+    let mut fitting = Vec::with_capacity(visible.conditions.len());
+    for condition in &visible.conditions {
+        fitting.push(fits(tx, condition).await?.unwrap_or_default());
     }
-    if filter.is_empty() {
-        return Ok(admitted);
+    scope(tx, &fitting).await
+}
+
+/// What `filter` admits of what the caller may see.
+async fn admitted(
+    tx: &mut Tx,
+    scopes: &Scopes<Scope>,
+    at: i64,
+    visible: &Filter,
+    filter: &Filter,
+) -> Sql<Arc<Scope>> {
+    if !visible.is_empty() {
+        let filters = Filters::of(visible, &Filter::default());
+        let seen = match scopes.get(&filters, at) {
+            Some(kept) => kept,
+            None => {
+                let seen = seen_through(tx, visible).await?;
+                scopes.put(filters.clone(), at, &seen, seen.sorted.len());
+                seen
+            }
+        };
+        show(tx, &seen, &filters, at).await?;
     }
     let mut fitting = Vec::with_capacity(filter.conditions.len());
     for condition in &filter.conditions {
@@ -44,12 +105,11 @@ pub(crate) async fn admit(tx: &mut Tx, visible: &Filter, filter: &Filter) -> Sql
         };
         fitting.push(found);
     }
-    show(tx, &fitting).await
+    scope(tx, &fitting).await
 }
 
-/// Narrows what is shown to the chunks that match all conditions, and the sections that contain
-/// them.
-async fn show(tx: &mut Tx, fitting: &[Fitting]) -> Sql<HashSet<u64>> {
+/// The chunks that match all conditions, and the sections that contain them.
+async fn scope(tx: &Tx, fitting: &[Fitting]) -> Sql<Arc<Scope>> {
     let (mut admitted, mut sections) = (HashSet::new(), BTreeSet::new());
     for row in tx.all("SELECT id, source, section FROM chunks", &[]).await? {
         let (chunk, source) = (rows::id(&row, 0)?, rows::id(&row, 1)?);
@@ -65,11 +125,10 @@ async fn show(tx: &mut Tx, fitting: &[Fitting]) -> Sql<HashSet<u64>> {
              SELECT s.parent FROM pikerag_base.sections s JOIN above a ON s.id = a.id WHERE s.parent IS NOT NULL
          )
          SELECT id FROM above";
-    let sections = rows::ids(&tx.all(above, &[&sections]).await?)?;
-    let mut chunks = rows::signed(admitted.iter().copied());
-    chunks.sort_unstable();
-    tx.show_only(&chunks, &rows::signed(sections)).await?;
-    Ok(admitted)
+    let sections = rows::signed(rows::ids(&tx.all(above, &[&sections]).await?)?);
+    let mut sorted = rows::signed(admitted.iter().copied());
+    sorted.sort_unstable();
+    Ok(Arc::new(Scope { number: next_scope(), chunks: Arc::new(admitted), sorted, sections }))
 }
 
 /// The matches of a condition; `None` if the base does not have its field.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use pikerag_knowledge::{Filter, KnowledgeBase, Lease, Snapshots, StoreError};
 use pikerag_store::BaseProblem;
-use pikerag_store::shared::{ProcessIdentity, next_opening};
+use pikerag_store::shared::{ProcessIdentity, Scopes, next_opening};
 use tokio::runtime::Handle;
 
 use crate::database::Database;
@@ -84,6 +84,7 @@ impl Base {
             released: Mutex::default(),
             word_totals: Mutex::default(),
             mirrors: Mirrors::default(),
+            scopes: Scopes::default(),
             under_way: Arc::default(),
         };
         Self { inner: Arc::new(inner), held: None, only: None, began_at: None, lease: None }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pikerag_knowledge::CallRecord;
-use pikerag_store::shared::ProcessIdentity;
+use pikerag_store::shared::{ProcessIdentity, Scopes};
 use tokio::runtime::Handle;
 use tokio::sync::RwLock;
 
+use crate::admit::Scope;
 use crate::database::Database;
 use crate::mirror::Mirrors;
 
@@ -32,6 +33,8 @@ pub(crate) struct Inner {
     /// The totals of full text, with their generation.
     pub(crate) word_totals: Mutex<Option<(i64, WordTotals)>>,
     pub(crate) mirrors: Mirrors,
+    /// What the last filters admitted.
+    pub(crate) scopes: Scopes<Scope>,
     /// Held by each write of a port while it runs.
     pub(crate) under_way: Arc<RwLock<()>>,
 }

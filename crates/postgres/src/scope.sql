@@ -1,11 +1,13 @@
 -- What a filter admits, as temporary views with the names of the tables. A connection makes them once. They count only in
--- transactions whose search path begins with `pg_temp`. Both lists are filled in such a transaction and are empty after it.
-CREATE TEMP TABLE admitted (chunk bigint PRIMARY KEY) ON COMMIT DELETE ROWS;
-CREATE TEMP TABLE admitted_sections (section bigint PRIMARY KEY) ON COMMIT DELETE ROWS;
+-- transactions whose search path begins with `pg_temp`. Both lists are filled in such a transaction. They stay, with a label
+-- that names the base, its state and the filters, until another filter fills them.
+CREATE TEMP TABLE admitted (chunk bigint PRIMARY KEY);
+CREATE TEMP TABLE admitted_sections (section bigint PRIMARY KEY);
+CREATE TEMP TABLE admitted_of (label text NOT NULL);
 CREATE TEMP VIEW chunks AS SELECT * FROM pikerag_base.chunks WHERE id IN (SELECT chunk FROM pg_temp.admitted);
 CREATE TEMP VIEW sources AS
     SELECT base, id, file, uri, title, media_type, hash, language, metadata, text, length,
-        CASE WHEN NOT EXISTS (SELECT 1 FROM pikerag_base.chunks c WHERE c.source = s.id AND c.id NOT IN (SELECT chunk FROM pg_temp.admitted))
+        CASE WHEN NOT EXISTS (SELECT 1 FROM pikerag_base.chunks c WHERE c.source = s.id AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = c.id))
             THEN summary END AS summary
     FROM pikerag_base.sources s
     WHERE EXISTS (SELECT 1 FROM pikerag_base.chunks c WHERE c.source = s.id AND c.id IN (SELECT chunk FROM pg_temp.admitted));
@@ -22,7 +24,7 @@ CREATE TEMP VIEW atoms AS SELECT * FROM pikerag_base.atoms WHERE chunk IN (SELEC
 -- The names in a schema that a question derived come from all passages that it was derived from.
 CREATE TEMP VIEW structured AS
     SELECT * FROM pikerag_base.structured x
-    WHERE NOT EXISTS (SELECT 1 FROM pikerag_base.structured_basis b WHERE b.structured = x.hash AND b.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+    WHERE NOT EXISTS (SELECT 1 FROM pikerag_base.structured_basis b WHERE b.structured = x.hash AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = b.chunk));
 CREATE TEMP VIEW structured_basis AS
     SELECT * FROM pikerag_base.structured_basis b WHERE b.structured IN (SELECT x.hash FROM pg_temp.structured x);
 CREATE TEMP VIEW structured_reads AS
@@ -41,7 +43,7 @@ CREATE TEMP VIEW data_tables AS
 CREATE TEMP VIEW data_parts AS
     SELECT * FROM pikerag_base.data_parts p
     WHERE NOT EXISTS (SELECT 1 FROM pikerag_base.data_chunks d
-        WHERE d.data = p.data AND d.source = p.source AND d.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+        WHERE d.data = p.data AND d.source = p.source AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = d.chunk));
 
 -- Mentions of single chunks; results from all mentions must rest on admitted chunks alone.
 CREATE TEMP VIEW entity_mentions AS SELECT * FROM pikerag_base.entity_mentions WHERE chunk IN (SELECT chunk FROM pg_temp.admitted);
@@ -54,13 +56,13 @@ CREATE TEMP VIEW relations AS
     WHERE EXISTS (SELECT 1 FROM pikerag_base.relation_mentions m WHERE m.relation = r.id AND m.chunk IN (SELECT chunk FROM pg_temp.admitted));
 CREATE TEMP VIEW descriptions AS
     SELECT * FROM pikerag_base.descriptions d
-    WHERE NOT EXISTS (SELECT 1 FROM pikerag_base.entity_mentions m WHERE m.entity = d.node AND m.chunk NOT IN (SELECT chunk FROM pg_temp.admitted))
-      AND NOT EXISTS (SELECT 1 FROM pikerag_base.relation_mentions m WHERE m.relation = d.node AND m.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+    WHERE NOT EXISTS (SELECT 1 FROM pikerag_base.entity_mentions m WHERE m.entity = d.node AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = m.chunk))
+      AND NOT EXISTS (SELECT 1 FROM pikerag_base.relation_mentions m WHERE m.relation = d.node AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = m.chunk));
 CREATE TEMP VIEW whole_communities AS
     SELECT * FROM pikerag_base.communities c
     WHERE NOT EXISTS (
         SELECT 1 FROM pikerag_base.members n JOIN pikerag_base.entity_mentions m ON m.entity = n.entity
-        WHERE n.community = c.id AND m.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+        WHERE n.community = c.id AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = m.chunk));
 CREATE TEMP VIEW communities AS
     SELECT base, id, level, CASE WHEN parent IN (SELECT w.id FROM pg_temp.whole_communities w WHERE w.id = c.parent)
         THEN parent END AS parent
@@ -78,7 +80,7 @@ CREATE TEMP VIEW summaries AS
             SELECT k.child FROM pikerag_base.summary_children k JOIN below b ON k.summary = b.id WHERE k.child IS NOT NULL
         )
         SELECT 1 FROM below b JOIN pikerag_base.summary_children k ON k.summary = b.id
-        WHERE k.chunk IS NOT NULL AND k.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+        WHERE k.chunk IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = k.chunk));
 CREATE TEMP VIEW summary_children AS
     SELECT * FROM pikerag_base.summary_children k WHERE EXISTS (SELECT 1 FROM pg_temp.summaries x WHERE x.id = k.summary);
 
@@ -99,7 +101,7 @@ CREATE TEMP VIEW tag_pairs AS
 CREATE TEMP VIEW verified AS
     SELECT * FROM pikerag_base.verified v
     WHERE EXISTS (SELECT 1 FROM pikerag_base.verified_chunks c WHERE c.verified = v.id)
-      AND NOT EXISTS (SELECT 1 FROM pikerag_base.verified_chunks c WHERE c.verified = v.id AND c.chunk NOT IN (SELECT chunk FROM pg_temp.admitted));
+      AND NOT EXISTS (SELECT 1 FROM pikerag_base.verified_chunks c WHERE c.verified = v.id AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = c.chunk));
 CREATE TEMP VIEW verified_chunks AS
     SELECT * FROM pikerag_base.verified_chunks c WHERE EXISTS (SELECT 1 FROM pg_temp.verified v WHERE v.id = c.verified);
 

@@ -4,19 +4,21 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use pikerag_knowledge::{DataTable, Filter, StoreError};
+use pikerag_knowledge::{BaseState, DataTable, Filter, StoreError};
 
-use crate::admit;
+use crate::admit::{self, Scope};
 use crate::inner::{Inner, locked};
 use crate::tx::{Access, Tx};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(crate) struct Snapshot {
     tx: Arc<Tx>,
-    /// The admitted chunks; `None` admits all.
-    admitted: Option<Arc<HashSet<u64>>>,
+    /// What a filter admits; `None` without a filter.
+    scope: Option<Arc<Scope>>,
     /// The typed tables, once they are read.
     tables: Mutex<Option<Vec<DataTable>>>,
+    /// The size and the embedder, once they are read.
+    state: Mutex<Option<BaseState>>,
 }
 
 impl Snapshot {
@@ -26,24 +28,39 @@ impl Snapshot {
         filter: &Filter,
     ) -> Result<Self, StoreError> {
         let mut tx = inner.database.begin(inner.number, Access::Held).await?;
-        let admitted = match visible.is_empty() && filter.is_empty() {
+        let scope = match visible.is_empty() && filter.is_empty() {
             true => None,
             false => {
-                let admitted = admit::admit(&mut tx, visible, filter).await;
+                let scope = admit::admit(&mut tx, &inner.scopes, visible, filter).await;
                 let doing = "reading what a filter admits";
-                Some(Arc::new(admitted.map_err(|fault| fault.in_words(doing))?))
+                Some(scope.map_err(|fault| fault.in_words(doing))?)
             }
         };
-        Ok(Self { tx: Arc::new(tx), admitted, tables: Mutex::default() })
+        Ok(Self { tx: Arc::new(tx), scope, tables: Mutex::default(), state: Mutex::default() })
     }
 
     pub(crate) fn tx(&self) -> &Arc<Tx> {
         &self.tx
     }
 
-    /// The admitted chunks; `None` admits all.
+    /// What a filter admits; `None` without a filter.
+    pub(crate) fn scope(&self) -> Option<&Scope> {
+        self.scope.as_deref()
+    }
+
+    /// The chunks that a filter admits; `None` without a filter.
     pub(crate) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
-        self.admitted.clone()
+        self.scope.as_ref().map(|scope| Arc::clone(&scope.chunks))
+    }
+
+    /// The size and the embedder of this state, if they were read before.
+    pub(crate) fn state(&self) -> Option<BaseState> {
+        locked(&self.state).clone()
+    }
+
+    /// Keeps the size and the embedder of this state.
+    pub(crate) fn keep_state(&self, state: &BaseState) {
+        *locked(&self.state) = Some(state.clone());
     }
 
     /// The typed tables of this state, if they were read before.

@@ -19,7 +19,7 @@ use crate::database::Database;
 use crate::error::Context;
 use crate::fault::{Fault, Sql};
 use crate::location::Location;
-use crate::meta::{DATA_VERSION, UNFINISHED, advance};
+use crate::meta::{DATA_VERSION, FILTERABLE, UNFINISHED, advance};
 use crate::search::words::WORDS_VERSION;
 use crate::search::{vectors, words};
 use crate::statistics::{self, Tables};
@@ -262,7 +262,9 @@ async fn send_all(tx: &Tx, send: Sender<Option<Batch>>) -> Sql<()> {
         let condition = match table {
             // Numbers of this store, and a mark about its own files.
             "meta" => {
-                format!(" WHERE key NOT IN ('{DATA_VERSION}', '{WORDS_VERSION}', '{UNFINISHED}')")
+                format!(
+                    " WHERE key NOT IN ('{DATA_VERSION}', '{FILTERABLE}', '{WORDS_VERSION}', '{UNFINISHED}')"
+                )
             }
             _ => String::new(),
         };

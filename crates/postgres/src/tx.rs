@@ -12,7 +12,9 @@ use tokio::runtime::Handle;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::admit::Scope;
 use crate::fault::{Fault, Sql};
+use crate::meta::FILTERABLE;
 
 /// Classes of advisory locks. The second number of a lock is the base.
 pub(crate) mod lock {
@@ -62,16 +64,21 @@ impl Access {
         let exclusive = |class: i32| format!("SELECT pg_advisory_xact_lock({class}, {base});");
         // A removal holds both locks, so no row of a removed base is written after it.
         let checked = format!("SELECT pikerag.check_base({base});");
+        // What filters admit may change. A base that is gone has no row.
+        let advanced = format!(
+            "INSERT INTO meta AS m (key, value) SELECT '{FILTERABLE}', '1' FROM pikerag.bases WHERE id = {base}
+             ON CONFLICT (base, key) DO UPDATE SET value = (m.value::bigint + 1)::text;"
+        );
         let more = match self {
             // The first statement fixes the state.
             Self::Read | Self::Held => "SELECT 1;".to_owned(),
-            Self::Documents => exclusive(lock::DOCUMENTS) + &checked,
+            Self::Documents => exclusive(lock::DOCUMENTS) + &checked + &advanced,
             Self::Records => {
                 let shared = lock::FORGETTING;
                 format!("SELECT pg_advisory_xact_lock_shared({shared}, {base}); {checked}")
             }
             Self::Unsynced => "SET LOCAL synchronous_commit = off;".to_owned(),
-            Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS),
+            Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS) + &advanced,
         };
         // Temporary tables come last, so that they hide nothing unless a filter says so.
         format!(
@@ -123,24 +130,26 @@ impl Tx {
         self.is_filtered
     }
 
-    /// From now on shows only these chunks and sections, by the views of `scope.sql`; replaces what
-    /// an earlier call showed.
-    pub(crate) async fn show_only(&mut self, chunks: &[i64], sections: &[i64]) -> Sql<()> {
+    /// From now on shows only this scope, by the views of `scope.sql`, instead of what an earlier call
+    /// showed. Scopes with the same label are equal: a connection that has the lists of one keeps them.
+    pub(crate) async fn show_only(&mut self, scope: &Scope, label: &str) -> Sql<()> {
         let there = self.one("SELECT to_regclass('pg_temp.admitted') IS NOT NULL", &[]).await?;
         if !there.try_get::<_, bool>(0)? {
             self.batch(include_str!("scope.sql")).await?;
         }
-        // Both are empty, unless an earlier filter filled them.
-        let lists = "DELETE FROM pg_temp.admitted; DELETE FROM pg_temp.admitted_sections;";
-        self.batch(&format!(
-            "{lists} SET LOCAL search_path = pg_temp, pikerag_base, {};",
-            self.types
-        ))
-        .await?;
+        let path = format!("SET LOCAL search_path = pg_temp, pikerag_base, {};", self.types);
+        self.batch(&path).await?;
         self.is_filtered = true;
-        self.run("INSERT INTO pg_temp.admitted SELECT unnest($1::bigint[])", &[&chunks]).await?;
+        if self.exists("SELECT 1 FROM pg_temp.admitted_of WHERE label = $1", &[&label]).await? {
+            return Ok(());
+        }
+        self.batch("TRUNCATE pg_temp.admitted, pg_temp.admitted_sections, pg_temp.admitted_of")
+            .await?;
+        let sql = "INSERT INTO pg_temp.admitted SELECT unnest($1::bigint[])";
+        self.run(sql, &[&scope.sorted]).await?;
         let sql = "INSERT INTO pg_temp.admitted_sections SELECT unnest($1::bigint[])";
-        self.run(sql, &[&sections]).await?;
+        self.run(sql, &[&scope.sections]).await?;
+        self.run("INSERT INTO pg_temp.admitted_of VALUES ($1)", &[&label]).await?;
         // Without statistics, the planner takes each list for a long one.
         self.batch("ANALYZE pg_temp.admitted; ANALYZE pg_temp.admitted_sections;").await
     }
@@ -238,7 +247,7 @@ impl Drop for Tx {
         if self.is_over.load(Ordering::Acquire) {
             return;
         }
-        // A rollback would drop the views of filters, which the next question uses.
+        // A rollback would drop the views and lists of filters, which the next question uses.
         let end = if self.is_filtered { "COMMIT" } else { "ROLLBACK" };
         self.runtime.spawn(async move {
             if client.batch_execute(end).await.is_err() {

@@ -31,8 +31,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A memory of a question; `known` is what earlier ones found out. A question that sees only a
-    /// part of the base has one for itself.
+    /// A memory of a question; `known` is what earlier ones found out that saw the same documents.
     pub fn new(known: Option<KnownState>) -> Self {
         Self { known, lookups: Mutex::default() }
     }
@@ -69,7 +68,8 @@ pub struct Known {
     hasher: RandomState,
 }
 
-/// One state of a base, as all see it who see it whole: an opening of the base and a generation.
+/// One state of a base, as all see it who see the same part of it: an opening of the base, a
+/// generation and what a filter admits.
 #[derive(Clone)]
 pub struct KnownState {
     known: Known,
@@ -140,8 +140,8 @@ impl Known {
     /// About the most bytes that it takes.
     pub const MOST_BYTES: usize = 2 * MOST_BYTES;
 
-    /// What is known of a state. `name` must differ between all bases and all their generations;
-    /// a question that sees only a part of a base has a state of its own, which nothing is known of.
+    /// What is known of a state. `name` must differ between all bases, all their generations, and all
+    /// that filters admit.
     pub fn of(&self, name: &str) -> KnownState {
         let forgettings = self.held().forgettings;
         KnownState { known: self.clone(), state: self.hasher.hash_one(name), forgettings }

@@ -6,6 +6,7 @@ mod fulltext;
 mod keys;
 mod phrases;
 pub mod scan;
+mod scopes;
 mod sidecar;
 mod sqlite;
 mod tables;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 pub(crate) use self::best::Best;
-pub(crate) use self::parts::{Lengths, Parts};
+pub(crate) use self::parts::{KnownRows, Lengths, Parts};
 use self::pass::Limits;
 
 /// Scores by codes are taken to be off by less than this. A vector of which one component makes up

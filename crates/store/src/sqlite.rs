@@ -50,6 +50,7 @@ mod results;
 mod root;
 mod rows;
 mod runs;
+mod scope;
 mod snapshot;
 mod structured;
 mod tags;
@@ -98,4 +99,5 @@ pub mod shared {
     pub use super::texts::embedded;
     pub use super::transfer::{Cell, FileCopy, TakeRow};
     pub use crate::phrases::Phrases;
+    pub use crate::scopes::{Filters, Scopes, next_scope};
 }

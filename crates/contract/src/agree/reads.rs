@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use pikerag_knowledge::{
-    AtomId, AtomKind, AtomQuery, ChunkId, ChunkKind, ChunkSet, ChunksOf, EntityId, ExtractBy,
-    KnowledgeBase, LinkKind, NameKey, NodeId, RecordsOf, Scored, SectionId, SourceId, Stage,
-    StoreError, SummaryId, TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
+    AtomId, AtomKind, AtomQuery, ChunkId, ChunkKind, ChunkSet, ChunksOf, Derived, EntityId,
+    ExtractBy, KnowledgeBase, LinkKind, NameKey, NodeId, RecordsOf, Scored, SectionId, SourceId,
+    Stage, StoreError, SummaryId, TagClass, TagClassId, TagQuery, VectorSet, Which, nearest_chunks,
 };
 use pikerag_language::query_terms;
 
@@ -88,6 +88,22 @@ async fn known(whole: &Oracle) -> Result<Known, StoreError> {
     Ok(known)
 }
 
+/// Compares which documents and chunks are seen.
+pub(super) async fn same_chunks(
+    one: &(impl KnowledgeBase + ?Sized),
+    other: &(impl KnowledgeBase + ?Sized),
+) {
+    let sources = one.sources(Which::All).await.unwrap();
+    assert_eq!(sources, other.sources(Which::All).await.unwrap(), "sources");
+    for source in sources {
+        let [one, other] = [
+            one.first_chunks(source.id, ALL).await.unwrap(),
+            other.first_chunks(source.id, ALL).await.unwrap(),
+        ];
+        assert_eq!(one, other, "chunks of {}", source.uri);
+    }
+}
+
 /// Compares all reads of reasoning, with keys from the whole base.
 pub(super) async fn same_reads(
     one: &(impl KnowledgeBase + ?Sized),
@@ -118,6 +134,11 @@ pub(super) async fn same_reads(
         records(RecordsOf::All),
         records(RecordsOf::Schema("approval")),
         records(RecordsOf::Chunks(chunks)),
+        has(Derived::Atoms(AtomKind::Question)),
+        has(Derived::Atoms(AtomKind::Sentence)),
+        has(Derived::Entities),
+        has(Derived::Summaries),
+        has(Derived::Tags),
         summary(),
     );
     for source in sources {

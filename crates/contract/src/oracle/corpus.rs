@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use pikerag_knowledge::{
     Atom, AtomId, AtomKind, AtomQuery, Backlog, BaseState, BaseSummary, Chunk, ChunkId,
-    CorpusReader, ExtractBy, Generation, Image, Record, RecordsOf, Source, SourceId, Span, Stage,
-    StoreError, Usage, Which,
+    CorpusReader, Derived, ExtractBy, Generation, Image, Record, RecordsOf, Source, SourceId, Span,
+    Stage, StoreError, Usage, Which,
 };
 
 use super::{Oracle, State};
@@ -113,6 +113,19 @@ impl CorpusReader for Oracle {
             generation: Generation(state.generation),
             chunks: state.chunks().count(),
             embedder: state.whole.as_deref().unwrap_or(&state).embedder(),
+            scope: None,
+        })
+    }
+
+    async fn has(&self, content: Derived) -> Result<bool, StoreError> {
+        let summary = self.state().summed_up();
+        Ok(0 != match content {
+            Derived::Atoms(AtomKind::Question) => summary.questions,
+            Derived::Atoms(AtomKind::Sentence) => summary.sentences,
+            Derived::Atoms(AtomKind::Statement) => summary.statements,
+            Derived::Entities => summary.entities,
+            Derived::Summaries => summary.summaries,
+            Derived::Tags => summary.tags,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::cluster::{self, clusters};
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use pikerag_knowledge::{
-    Child, Chunk, ChunkId, Kept, KnowledgeWriter, ModelTexts, NodeId, Role, Stage as Mark,
+    Child, Chunk, ChunkId, Derived, Kept, KnowledgeWriter, ModelTexts, NodeId, Role, Stage as Mark,
     StoreError, Summary, SummaryId, Usage, Vector, VectorSet,
 };
 use pikerag_language::estimate_tokens;
@@ -88,7 +88,7 @@ impl Stage for Tree {
     /// Counts the whole tree if it was never begun. The rest of a begun tree is unknown until it is built.
     async fn count_pending(&self, base: Option<&dyn KnowledgeWriter>, bill: &mut Bill) -> Done {
         let Some(base) = base else { return Ok(()) };
-        if base.summary().await?.summaries != 0 {
+        if base.has(Derived::Summaries).await? {
             return Ok(());
         }
         for page in all_chunks(base, usize::MAX).await?.chunks(PAGE) {

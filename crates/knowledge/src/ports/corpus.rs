@@ -40,6 +40,19 @@ pub enum RecordsOf<'a> {
     Chunks(&'a [ChunkId]),
 }
 
+/// Content that indexing may derive from documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derived {
+    /// Atoms of one kind.
+    Atoms(AtomKind),
+    /// Entities of the graph.
+    Entities,
+    /// Summaries of the tree.
+    Summaries,
+    /// Tags of chunks.
+    Tags,
+}
+
 /// The content of the documents. Items that are read by identifier come in the given order.
 ///
 /// # Errors
@@ -82,7 +95,10 @@ pub trait CorpusReader: Send + Sync {
     /// The state of the base: cheap enough to read with every question.
     async fn state(&self) -> Result<BaseState, StoreError>;
 
-    /// The size of the base: counting takes longer for a larger base.
+    /// Whether the base has any such content, without counting it.
+    async fn has(&self, content: Derived) -> Result<bool, StoreError>;
+
+    /// The size of the base: counting takes longer for a larger base and a longer ledger.
     async fn summary(&self) -> Result<BaseSummary, StoreError>;
 }
 
@@ -95,6 +111,9 @@ pub struct BaseState {
     pub chunks: usize,
     /// The embedder of all vectors, visible or not; all names if there are several.
     pub embedder: Option<String>,
+    /// With a filter: what it admits. States of one process with the same number admit the same of
+    /// equal documents.
+    pub scope: Option<u64>,
 }
 
 /// The size of a base.

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use pikerag_doubles::chunk;
 use pikerag_knowledge::{
-    Atom, AtomQuery, BaseState, BaseSummary, Image, Record, RecordsOf, Source, Which,
+    Atom, AtomQuery, BaseState, BaseSummary, Derived, Image, Record, RecordsOf, Source, Which,
 };
 
 use super::edition::Stored;
@@ -271,6 +271,10 @@ impl CorpusReader for Texts {
 
     async fn state(&self) -> Result<BaseState, StoreError> {
         Ok(BaseState::default())
+    }
+
+    async fn has(&self, _: Derived) -> Result<bool, StoreError> {
+        Ok(false)
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {

@@ -3,14 +3,27 @@
 use std::collections::{BTreeSet, HashMap};
 
 use pikerag_knowledge::{
-    AtomKind, Backlog, BaseState, BaseSummary, ExtractBy, Generation, Stage, Usage,
+    AtomKind, Backlog, BaseState, BaseSummary, Derived, ExtractBy, Generation, Stage, Usage,
 };
 
 use super::refusals;
+use crate::admit::Scope;
 use crate::fault::Sql;
 use crate::meta::{TEXT_GENERATION, counter};
 use crate::rows::{self, size};
 use crate::tx::Tx;
+
+/// Whether any such content is visible.
+pub(super) async fn has(tx: &Tx, content: Derived) -> Sql<bool> {
+    match content {
+        Derived::Atoms(kind) => {
+            tx.exists("SELECT 1 FROM atoms WHERE kind = $1 LIMIT 1", &[&kind.as_str()]).await
+        }
+        Derived::Entities => tx.exists("SELECT 1 FROM entities LIMIT 1", &[]).await,
+        Derived::Summaries => tx.exists("SELECT 1 FROM summaries LIMIT 1", &[]).await,
+        Derived::Tags => tx.exists("SELECT 1 FROM chunk_tags LIMIT 1", &[]).await,
+    }
+}
 
 pub(super) async fn summary(tx: &Tx) -> Sql<BaseSummary> {
     let atoms = by_word(tx, "SELECT kind, count(*) FROM atoms GROUP BY kind").await?;
@@ -91,11 +104,17 @@ async fn by_word(tx: &Tx, sql: &str) -> Sql<HashMap<String, usize>> {
 }
 
 /// The generation of the documents, the number of visible chunks, and the embedder of the vectors.
-pub(super) async fn state(tx: &Tx) -> Sql<BaseState> {
+/// The state, through a filter if there is one.
+pub(super) async fn state(tx: &Tx, scope: Option<&Scope>) -> Sql<BaseState> {
+    let chunks = match scope {
+        Some(scope) => scope.chunks.len(),
+        None => rows::count_of(tx.number("SELECT count(*) FROM chunks", &[]).await?)?,
+    };
     Ok(BaseState {
         generation: Generation(counter(tx, TEXT_GENERATION).await?.cast_unsigned()),
-        chunks: rows::count_of(tx.number("SELECT count(*) FROM chunks", &[]).await?)?,
+        chunks,
         embedder: embedder(tx, "pikerag_base.").await?,
+        scope: scope.map(|scope| scope.number),
     })
 }
 

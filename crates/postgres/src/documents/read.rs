@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Image, Record,
+    Atom, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Derived, Image, Record,
     RecordsOf, Source, SourceId, StoreError, Which,
 };
 
@@ -10,6 +10,7 @@ use super::{counts, records};
 use crate::base::Base;
 use crate::fault::{Fault, Sql};
 use crate::rows::{self, CHUNK_COLUMNS, SOURCE_COLUMNS, number, signed};
+use crate::snapshot::Snapshot;
 use crate::tx::Tx;
 
 #[async_trait]
@@ -110,8 +111,27 @@ impl CorpusReader for Base {
     }
 
     async fn state(&self) -> Result<BaseState, StoreError> {
-        self.reading("reading the state of the base", |tx| async move { counts::state(&tx).await })
-            .await
+        let snapshot = self.snapshot().map(AsRef::as_ref);
+        if let Some(state) = snapshot.and_then(Snapshot::state) {
+            return Ok(state);
+        }
+        let scope = snapshot.and_then(Snapshot::scope);
+        let state = self
+            .reading("reading the state of the base", |tx| async move {
+                counts::state(&tx, scope).await
+            })
+            .await?;
+        if let Some(snapshot) = snapshot {
+            snapshot.keep_state(&state);
+        }
+        Ok(state)
+    }
+
+    async fn has(&self, content: Derived) -> Result<bool, StoreError> {
+        self.reading("looking for derived content", move |tx| async move {
+            counts::has(&tx, content).await
+        })
+        .await
     }
 
     async fn summary(&self) -> Result<BaseSummary, StoreError> {

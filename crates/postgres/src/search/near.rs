@@ -134,9 +134,8 @@ fn visible(tx: &Tx, set: VectorSet) -> (String, &'static str) {
     let whole = || format!("pikerag_base.{}", table(set));
     match set {
         _ if !tx.is_filtered() => (whole(), ""),
-        VectorSet::Chunks | VectorSet::Atoms(_) => {
-            (whole(), " AND v.owner IN (SELECT chunk FROM pg_temp.admitted)")
-        }
+        VectorSet::Chunks => (whole(), " AND v.node IN (SELECT chunk FROM pg_temp.admitted)"),
+        VectorSet::Atoms(_) => (whole(), " AND v.owner IN (SELECT chunk FROM pg_temp.admitted)"),
         _ => (table(set).to_owned(), ""),
     }
 }

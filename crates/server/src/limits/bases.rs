@@ -113,6 +113,18 @@ pub(super) fn memory_and_log(place: &Place<'_>) -> Vec<Limit> {
         same(bytes(EngineLimits::OURS.known_bytes)),
         Words::new("those unused for the longest time are looked up again", "最久未用的重新查询"),
     ));
+    let (filters, passages) = (number(store.scopes.0), number(store.scopes.1));
+    limits.push(Limit::new(
+        Words::new(
+            "filters of a base whose admitted passages are kept",
+            "知识库中保留其放行段落的筛选条件数",
+        ),
+        Words::new(
+            format!("{filters}, with {passages} passages in all"),
+            format!("{filters}，合计 {passages} 个段落"),
+        ),
+        Words::new("those unused for the longest time are evaluated again", "最久未用的重新计算"),
+    ));
     limits.push(Limit::new(
         Words::new("unused connections to a base", "知识库的空闲连接数"),
         Words::new(format!("{open}; others for {idle}"), format!("{open}；其余保留 {idle}")),

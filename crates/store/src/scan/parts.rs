@@ -3,7 +3,7 @@
 //! few and a step costs in proportion to its changes.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
 use super::pass::{self, Limits};
 use super::{Codes, Near, Rows};
@@ -65,6 +65,10 @@ impl Part {
         self.codes.ids.binary_search(&id).is_ok() && !self.dead.contains(&id)
     }
 }
+
+/// The admitted rows of parts that were seen before. It does not keep their codes in memory.
+#[derive(Debug, Default)]
+pub(crate) struct KnownRows(Vec<(Weak<Codes>, Arc<Rows>)>);
 
 impl Parts {
     /// Makes one part for each length. The codes must be in the order of their identifiers.
@@ -142,8 +146,26 @@ impl Parts {
 
     /// The rows of each part that `admits` accepts, given the vector's node and the chunk it leads
     /// to.
-    pub(crate) fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Rows> {
-        self.0.iter().map(|part| Rows::of(&part.codes, &admits)).collect()
+    pub(crate) fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Arc<Rows>> {
+        self.known_rows(&mut KnownRows::default(), admits)
+    }
+
+    /// As [`Parts::rows`], where the rows of unchanged parts are known from an earlier call with the
+    /// same `admits`.
+    pub(crate) fn known_rows(
+        &self,
+        known: &mut KnownRows,
+        admits: impl Fn(u64, u64) -> bool,
+    ) -> Vec<Arc<Rows>> {
+        let rows = |part: &Part| {
+            let same = |(codes, _): &&(Weak<Codes>, _)| codes.as_ptr() == Arc::as_ptr(&part.codes);
+            let found = known.0.iter().find(same).map(|(_, rows)| Arc::clone(rows));
+            found.unwrap_or_else(|| Arc::new(Rows::of(&part.codes, &admits)))
+        };
+        let rows: Vec<Arc<Rows>> = self.0.iter().map(rows).collect();
+        let codes = self.0.iter().map(|part| Arc::downgrade(&part.codes));
+        known.0 = codes.zip(rows.iter().cloned()).collect();
+        rows
     }
 
     /// As [`Codes::nearest`], over all parts; `rows` limits the rows of each part.
@@ -153,12 +175,12 @@ impl Parts {
         k: usize,
         min_score: f32,
         exclude: &HashSet<u64>,
-        rows: Option<&[Rows]>,
+        rows: Option<&[Arc<Rows>]>,
     ) -> Vec<Vec<Near>> {
-        let (mut lists, none) = (vec![Vec::new(); queries.len()], Rows::default());
+        let (mut lists, none) = (vec![Vec::new(); queries.len()], Arc::default());
         for (place, part) in self.0.iter().enumerate() {
             let rows = match rows {
-                Some(rows) => Some(rows.get(place).unwrap_or(&none)),
+                Some(rows) => Some(rows.get(place).unwrap_or(&none).as_ref()),
                 None => None,
             };
             let keep = |id: u64, owner: u64| !exclude.contains(&owner) && !part.dead.contains(&id);
@@ -242,6 +264,7 @@ mod tests {
             query in 0u16..3000, k in 1usize..9
         ) {
             let (mut parts, mut twin) = (Parts::default(), BTreeMap::new());
+            let mut known = KnownRows::default();
             for step in steps {
                 let mut added = Codes::default();
                 for (id, angle) in &step {
@@ -269,6 +292,7 @@ mod tests {
                 );
                 let even = |id: u64, _| id.is_multiple_of(2);
                 let (of_parts, of_whole) = (parts.rows(even), Rows::of(&whole, even));
+                prop_assert_eq!(&parts.known_rows(&mut known, even), &of_parts);
                 prop_assert_eq!(
                     parts.nearest(&queries, k, -1.0, &exclude, Some(&of_parts)),
                     whole.nearest(
@@ -281,6 +305,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_of_unchanged_parts_are_kept() {
+        let codes = |ids: std::ops::Range<u64>| {
+            let mut codes = Codes::default();
+            for id in ids {
+                assert!(codes.push(id, id, &[1.0, 0.0]));
+            }
+            codes
+        };
+        let (mut parts, mut known) = (Parts::of(codes(0..50)), KnownRows::default());
+        let first = parts.known_rows(&mut known, |id, _| id < 9);
+        parts.step(&[3, 60], codes(60..61));
+        let next = parts.known_rows(&mut known, |id, _| id < 9);
+        assert_eq!((first.len(), next.len()), (1, 2));
+        assert!(Arc::ptr_eq(&first[0], &next[0]));
+        // Parts that are gone are not held.
+        let held = Arc::downgrade(&parts.0[0].codes);
+        drop(parts);
+        assert!(held.upgrade().is_none());
     }
 
     /// A new embedder arrives step by step: until it is done, each query finds the vectors of its

@@ -1,7 +1,7 @@
-//! Finds the chunks that a filter admits, once per snapshot, and stores them for the views of
-//! `scope.sql`.
+//! Finds the chunks that a filter admits, once for each state of the documents.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use pikerag_knowledge::filter::document_date;
 use pikerag_knowledge::{
@@ -10,10 +10,12 @@ use pikerag_knowledge::{
 use pikerag_language::names::tag_words;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::counters::{FILTERABLE, counter};
 use super::rows;
+use super::scope::Scope;
 use crate::error::Context;
+use crate::scopes::{Filters, Scopes};
 
-const VIEWS: &str = include_str!("scope.sql");
 const DOING: &str = "reading what a filter admits";
 
 /// Matches of one condition: whole documents, and single chunks of others.
@@ -24,23 +26,68 @@ struct Fitting {
 }
 
 /// From now on shows in this transaction only what the caller may see (`visible`) and `filter`
-/// admits. Returns these chunks. At least one of the two filters has a condition. Only fields of
-/// the visible part can be filtered by, and an error lists only those.
+/// admits. Returns this. At least one of the two filters has a condition. Only fields of the visible
+/// part can be filtered by, and an error lists only those.
 pub(super) fn admit(
     connection: &Connection,
+    scopes: &Scopes<Scope>,
     visible: &Filter,
     filter: &Filter,
-) -> Result<HashSet<u64>, StoreError> {
-    let mut admitted = HashSet::new();
-    if !visible.is_empty() {
-        // An unknown field admits nothing, so the caller does not learn which fields exist.
-        let fits = |condition| Ok(fits(connection, condition)?.unwrap_or_default());
-        let fitting: rusqlite::Result<Vec<Fitting>> = visible.conditions.iter().map(fits).collect();
-        admitted = fitting.and_then(|fitting| show(connection, &fitting)).context(DOING)?;
+) -> Result<Arc<Scope>, StoreError> {
+    let at = counter(connection, FILTERABLE).context(DOING)?;
+    let filters = Filters::of(visible, filter);
+    let scope = match scopes.get(&filters, at) {
+        Some(kept) => kept,
+        None => {
+            let scope = match filter.is_empty() {
+                true => seen_through(connection, visible)?,
+                false => admitted(connection, scopes, at, visible, filter)?,
+            };
+            scopes.put(filters, at, &scope, scope.chunks.len());
+            scope
+        }
+    };
+    scope.show(connection).context(DOING)?;
+    Ok(scope)
+}
+
+/// What the caller may see. An unknown field admits nothing, so the caller does not learn which
+/// fields exist.
+fn seen_through(connection: &Connection, visible: &Filter) -> Result<Arc<Scope>, StoreError> {
+    let fits = |condition| Ok(fits(connection, condition)?.unwrap_or_default());
+    let fitting: rusqlite::Result<Vec<Fitting>> = visible.conditions.iter().map(fits).collect();
+    fitting.and_then(|fitting| scope(connection, &fitting)).context(DOING)
+}
+
+/// What `filter` admits of what the caller may see.
+fn admitted(
+    connection: &Connection,
+    scopes: &Scopes<Scope>,
+    at: i64,
+    visible: &Filter,
+    filter: &Filter,
+) -> Result<Arc<Scope>, StoreError> {
+    if visible.is_empty() {
+        return chosen(connection, filter);
     }
-    if filter.is_empty() {
-        return Ok(admitted);
-    }
+    let filters = Filters::of(visible, &Filter::default());
+    let seen = match scopes.get(&filters, at) {
+        Some(kept) => kept,
+        None => {
+            let seen = seen_through(connection, visible)?;
+            scopes.put(filters, at, &seen, seen.chunks.len());
+            seen
+        }
+    };
+    connection.execute_batch("SAVEPOINT seen").context(DOING)?;
+    seen.show(connection).context(DOING)?;
+    let found = chosen(connection, filter);
+    connection.execute_batch("ROLLBACK TO seen; RELEASE seen").context(DOING)?;
+    found
+}
+
+/// What `filter` admits of what is shown.
+fn chosen(connection: &Connection, filter: &Filter) -> Result<Arc<Scope>, StoreError> {
     let mut fitting = Vec::with_capacity(filter.conditions.len());
     for condition in &filter.conditions {
         let Some(found) = fits(connection, condition).context(DOING)? else {
@@ -49,43 +96,33 @@ pub(super) fn admit(
         };
         fitting.push(found);
     }
-    show(connection, &fitting).context(DOING)
+    scope(connection, &fitting).context(DOING)
 }
 
-/// Narrows what is shown to the chunks that match all conditions, and the sections that contain
-/// them.
-fn show(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<HashSet<u64>> {
-    let (mut admitted, mut sections) = (HashSet::new(), HashSet::new());
+/// The chunks that match all conditions, their documents, and the sections that contain them.
+fn scope(connection: &Connection, fitting: &[Fitting]) -> rusqlite::Result<Arc<Scope>> {
+    let (mut chunks, mut sources, mut within) = (HashSet::new(), HashSet::new(), HashSet::new());
     let mut statement = connection.prepare("SELECT id, source, section FROM chunks")?;
     let mut found = statement.query([])?;
     while let Some(row) = found.next()? {
         let (chunk, source) = (rows::id(row, 0)?, rows::id(row, 1)?);
         if fitting.iter().all(|it| it.sources.contains(&source) || it.chunks.contains(&chunk)) {
-            admitted.insert(chunk);
-            sections.extend(row.get::<_, Option<i64>>(2)?);
+            chunks.insert(chunk);
+            sources.insert(source);
+            within.extend(row.get::<_, Option<i64>>(2)?);
         }
     }
-    drop(found);
-    drop(statement);
-    connection.execute_batch(VIEWS)?;
-    let mut insert = connection.prepare("INSERT INTO temp.admitted(chunk) VALUES (?1)")?;
-    let mut sorted: Vec<i64> = admitted.iter().map(|chunk| chunk.cast_signed()).collect();
-    sorted.sort_unstable();
-    for chunk in sorted {
-        insert.execute([chunk])?;
-    }
-    let mut insert =
-        connection.prepare("INSERT OR IGNORE INTO temp.admitted_sections(section) VALUES (?1)")?;
+    let mut sections = HashSet::new();
     let mut parent = connection.prepare("SELECT parent FROM main.sections WHERE id = ?1")?;
-    for section in sections {
+    for section in within {
         let mut above = Some(section);
         while let Some(section) = above
-            && insert.execute([section])? == 1
+            && sections.insert(section.cast_unsigned())
         {
             above = parent.query_row([section], |row| row.get(0)).optional()?.flatten();
         }
     }
-    Ok(admitted)
+    Ok(Scope::new(chunks, sections, sources))
 }
 
 /// The matches of a condition; `None` if the base does not have its field.

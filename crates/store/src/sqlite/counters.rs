@@ -6,6 +6,10 @@ use rusqlite::{Connection, OptionalExtension};
 /// Advances with every change of chunks; full text catches up with it.
 pub(super) const TEXT_GENERATION: &str = "text_generation";
 
+/// Advances with every change of what a filter can read: documents, chunks, sections, tags and
+/// records. The triggers of layout 12 advance it.
+pub(super) const FILTERABLE: &str = "filterable";
+
 /// The mark in `meta` that forgotten content is not overwritten yet.
 pub(super) const UNFINISHED: &str = "forgetting";
 

@@ -2,11 +2,26 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use pikerag_knowledge::{AtomKind, Backlog, BaseState, BaseSummary, ExtractBy, Stage, Usage};
-use rusqlite::Connection;
+use pikerag_knowledge::{
+    AtomKind, Backlog, BaseState, BaseSummary, Derived, ExtractBy, Stage, Usage,
+};
+use rusqlite::{Connection, params_from_iter};
 
 use super::counters::generation;
+use super::scope::Scope;
 use super::{refusals, rows};
+
+/// Whether any such content is visible.
+pub(super) fn has(connection: &Connection, content: Derived) -> rusqlite::Result<bool> {
+    let (from, kind) = match content {
+        Derived::Atoms(kind) => ("atoms WHERE kind = ?1", Some(kind.as_str())),
+        Derived::Entities => ("entities", None),
+        Derived::Summaries => ("summaries", None),
+        Derived::Tags => ("chunk_tags", None),
+    };
+    let mut statement = connection.prepare_cached(&format!("SELECT 1 FROM {from} LIMIT 1"))?;
+    statement.exists(params_from_iter(kind))
+}
 
 pub(super) fn summary(connection: &Connection) -> rusqlite::Result<BaseSummary> {
     let count = |sql: &str| connection.query_row(sql, [], |row| rows::size(row, 0));
@@ -90,13 +105,19 @@ pub(super) fn without_vector(connection: &Connection, embedder: &str) -> rusqlit
 }
 
 /// The generation of the documents, the number of visible chunks, and the embedder of the vectors.
-pub(super) fn state(connection: &Connection) -> rusqlite::Result<BaseState> {
-    Ok(BaseState {
-        generation: generation(connection)?,
-        chunks: connection
+/// The state, through a filter if there is one.
+pub(super) fn state(connection: &Connection, scope: Option<&Scope>) -> rusqlite::Result<BaseState> {
+    let chunks = match scope {
+        Some(scope) => scope.chunks.len(),
+        None => connection
             .prepare_cached("SELECT count(*) FROM chunks")?
             .query_row([], |row| rows::size(row, 0))?,
+    };
+    Ok(BaseState {
+        generation: generation(connection)?,
+        chunks,
         embedder: embedder(connection, "main.")?,
+        scope: scope.map(|scope| scope.number),
     })
 }
 

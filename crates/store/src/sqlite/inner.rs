@@ -19,8 +19,10 @@ use super::locks::locked;
 use super::names::NamesInUse;
 use super::opening;
 use super::queue::Queue;
+use super::scope::Scope;
 use crate::error::{BaseProblem, Context};
 use crate::fulltext::FullText;
+use crate::scopes::Scopes;
 
 /// The file that makes a folder a knowledge base.
 pub const DATABASE: &str = "base.sqlite";
@@ -64,6 +66,8 @@ pub(super) struct Inner {
     pub(super) fulltext: Mutex<Option<Arc<FullText>>>,
     pub(super) vectors: Loaded,
     pub(super) names: NamesInUse,
+    /// What the last filters admitted.
+    pub(super) scopes: Scopes<Scope>,
     pub(super) ledger: Queue,
     pub(super) who: ProcessIdentity,
     pub(super) gate: Arc<Gate>,
@@ -109,6 +113,7 @@ impl Inner {
             fulltext: Mutex::default(),
             vectors: Loaded::default(),
             names: NamesInUse::default(),
+            scopes: Scopes::default(),
             ledger: Queue::default(),
             who: ProcessIdentity::this_process(),
             gate: Gate::of(folder),

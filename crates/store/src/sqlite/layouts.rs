@@ -10,7 +10,7 @@ use rusqlite_migration::{Error, M, Migrations};
 use super::busy::{is_busy, unless_busy};
 
 /// The layout that this version reads and writes.
-pub const LAYOUT: i64 = 11;
+pub const LAYOUT: i64 = 12;
 /// The oldest layout that can be brought to the current one.
 pub(super) const OLDEST: i64 = 3;
 /// The application id in the file: `PIKE`, from layout 5 on.
@@ -32,6 +32,7 @@ const STEPS: &[M<'_>] = &[
     M::up(include_str!("layouts/9.sql")),
     M::up(include_str!("layouts/10.sql")),
     M::up(include_str!("layouts/11.sql")),
+    M::up(include_str!("layouts/12.sql")),
 ];
 
 /// Why a base of this layout is not opened; `None` if it is.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::opening::{PAGE_CACHE, WRITER_PAGE_CACHE};
 use super::{forget, gate, idle, log, readers, threads};
+use crate::scopes;
 
 /// The limits of a process that holds bases open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct StoreLimits {
     pub idle: (usize, Duration),
     /// The longest wait of a deletion for questions and exports that read the deleted text.
     pub forget_wait: Duration,
+    /// The filters of a base whose admitted passages are kept, and the most passages of all of them.
+    pub scopes: (usize, usize),
     /// The page caches of connections.
     pub page_caches: PageCaches,
 }
@@ -58,6 +61,7 @@ impl StoreLimits {
         log_pause: log::PAUSE,
         idle: (idle::KEPT, readers::IDLE),
         forget_wait: forget::MAX_WAIT,
+        scopes: (scopes::MOST, scopes::KEPT),
         page_caches: PageCaches {
             writer: kibibytes(WRITER_PAGE_CACHE),
             reader: kibibytes(PAGE_CACHE),

@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use pikerag_knowledge::{
@@ -18,6 +18,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::data::{self, Bound, Entry, functions};
 use super::locks::locked;
+use super::{rows, scope};
 use crate::error::Context;
 
 pub use catalogue::{Catalogue, CatalogueChunk, CataloguePart, CatalogueTable};
@@ -71,11 +72,11 @@ const FILLING: &str = "copying tables into memory";
 
 /// The views of a filter, as in `scope.sql`.
 const VIEWS: &str = "
-    CREATE TEMP VIEW data_chunks AS SELECT * FROM main.data_chunks WHERE chunk IN temp.admitted;
+    CREATE TEMP VIEW data_chunks AS SELECT * FROM main.data_chunks WHERE admitted(chunk);
     CREATE TEMP VIEW data_parts AS
         SELECT * FROM main.data_parts p
         WHERE NOT EXISTS (SELECT 1 FROM main.data_chunks d
-            WHERE d.data = p.data AND d.source = p.source AND d.chunk NOT IN temp.admitted);";
+            WHERE d.data = p.data AND d.source = p.source AND NOT admitted(d.chunk));";
 
 impl TableMirror {
     /// Makes a mirror without rows.
@@ -243,18 +244,16 @@ impl TableMirror {
     fn view(&self, admitted: Admitted<'_>) -> rusqlite::Result<Connection> {
         let connection = self.reader()?;
         let Some(admitted) = admitted else { return Ok(connection) };
-        connection.execute_batch("CREATE TEMP TABLE admitted (chunk INTEGER PRIMARY KEY)")?;
+        let mut of_tables = HashSet::new();
         {
-            let mut chunks = connection.prepare("SELECT chunk FROM main.data_chunks ORDER BY 1")?;
-            let chunks = chunks.query_map([], |row| row.get::<_, i64>(0))?;
-            let chunks: Vec<i64> = chunks.collect::<rusqlite::Result<_>>()?;
-            connection.execute_batch("BEGIN")?;
-            let mut insert = connection.prepare("INSERT INTO temp.admitted VALUES (?1)")?;
-            for chunk in chunks.iter().filter(|chunk| admitted.contains(&chunk.cast_unsigned())) {
-                insert.execute([chunk])?;
+            let mut chunks = connection.prepare("SELECT chunk FROM main.data_chunks")?;
+            let mut chunks = chunks.query([])?;
+            while let Some(row) = chunks.next()? {
+                of_tables.insert(rows::id(row, 0)?);
             }
         }
-        connection.execute_batch("COMMIT")?;
+        of_tables.retain(|chunk| admitted.contains(chunk));
+        scope::define(&connection, "admitted", Arc::new(of_tables))?;
         connection.execute_batch(VIEWS)?;
         Ok(connection)
     }

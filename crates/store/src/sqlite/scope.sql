@@ -1,78 +1,75 @@
-CREATE TEMP TABLE IF NOT EXISTS admitted (chunk INTEGER PRIMARY KEY);
-CREATE TEMP TABLE IF NOT EXISTS admitted_sections (section INTEGER PRIMARY KEY);
-DELETE FROM temp.admitted;
-DELETE FROM temp.admitted_sections;
 -- What a filter admits, seen through views that stand before the tables of the same name: whatever is read
--- in this snapshot, it is read through them. `admitted` holds the chunks, `admitted_sections` the sections above them.
-CREATE TEMP VIEW IF NOT EXISTS chunks AS SELECT * FROM main.chunks WHERE id IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS sources AS
+-- in this snapshot, it is read through them. The functions `admitted(chunk)` and `admitted_section(section)` say what is seen;
+-- `scope.rs` replaces them by lists where these are short. `+` keeps the planner from looking up each chunk of a list for each
+-- name or entity, where an index ends with the chunk.
+CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE admitted(id);
+CREATE TEMP VIEW sources AS
     SELECT id, file, uri, title, media_type, hash, language, metadata, text,
-        CASE WHEN NOT EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND c.id NOT IN temp.admitted)
+        CASE WHEN NOT EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND NOT admitted(c.id))
             THEN summary END AS summary
     FROM main.sources s
-    WHERE EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND c.id IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS files AS
+    WHERE EXISTS (SELECT 1 FROM main.chunks c WHERE c.source = s.id AND admitted(+c.id));
+CREATE TEMP VIEW files AS
     SELECT * FROM main.files f WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.file = f.path);
 -- A section is seen by what is seen in it, or in a section below it: the headings above a chunk are told with the chunk.
-CREATE TEMP VIEW IF NOT EXISTS sections AS SELECT * FROM main.sections WHERE id IN temp.admitted_sections;
-CREATE TEMP VIEW IF NOT EXISTS figures AS SELECT * FROM main.figures WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS links AS SELECT * FROM main.links WHERE chunk IN temp.admitted;
--- `+` keeps the planner from looking up each admitted chunk for each name, where the index ends with the chunk.
-CREATE TEMP VIEW IF NOT EXISTS names AS SELECT * FROM main.names WHERE +chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS source_names AS
+CREATE TEMP VIEW sections AS SELECT * FROM main.sections WHERE admitted_section(id);
+CREATE TEMP VIEW figures AS SELECT * FROM main.figures WHERE admitted(chunk);
+CREATE TEMP VIEW links AS SELECT * FROM main.links WHERE admitted(chunk);
+CREATE TEMP VIEW names AS SELECT * FROM main.names WHERE admitted(+chunk);
+CREATE TEMP VIEW source_names AS
     SELECT * FROM main.source_names n WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = n.source);
-CREATE TEMP VIEW IF NOT EXISTS atoms AS SELECT * FROM main.atoms WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW atoms AS SELECT * FROM main.atoms WHERE admitted(chunk);
 -- The names in a schema that a question derived come from all passages that it was derived from.
-CREATE TEMP VIEW IF NOT EXISTS structured AS
+CREATE TEMP VIEW structured AS
     SELECT * FROM main.structured x
-    WHERE NOT EXISTS (SELECT 1 FROM main.structured_basis b WHERE b.structured = x.hash AND b.chunk NOT IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS structured_basis AS
+    WHERE NOT EXISTS (SELECT 1 FROM main.structured_basis b WHERE b.structured = x.hash AND NOT admitted(b.chunk));
+CREATE TEMP VIEW structured_basis AS
     SELECT * FROM main.structured_basis b WHERE b.structured IN (SELECT x.hash FROM temp.structured x);
-CREATE TEMP VIEW IF NOT EXISTS structured_reads AS
+CREATE TEMP VIEW structured_reads AS
     SELECT * FROM main.structured_reads r
-    WHERE r.chunk IN temp.admitted AND r.structured IN (SELECT x.hash FROM temp.structured x);
-CREATE TEMP VIEW IF NOT EXISTS records AS
+    WHERE admitted(r.chunk) AND r.structured IN (SELECT x.hash FROM temp.structured x);
+CREATE TEMP VIEW records AS
     SELECT * FROM main.records r
-    WHERE r.chunk IN temp.admitted AND (r.declared NOT IN (SELECT y.hash FROM main.structured y)
+    WHERE admitted(r.chunk) AND (r.declared NOT IN (SELECT y.hash FROM main.structured y)
         OR r.declared IN (SELECT x.hash FROM temp.structured x));
-CREATE TEMP VIEW IF NOT EXISTS progress AS SELECT * FROM main.progress WHERE chunk IN temp.admitted;
+CREATE TEMP VIEW progress AS SELECT * FROM main.progress WHERE admitted(chunk);
 -- The rows of a table are seen by a condition that each query over them has.
-CREATE TEMP VIEW IF NOT EXISTS data_chunks AS SELECT * FROM main.data_chunks WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS data_tables AS
+CREATE TEMP VIEW data_chunks AS SELECT * FROM main.data_chunks WHERE admitted(chunk);
+CREATE TEMP VIEW data_tables AS
     SELECT * FROM main.data_tables t
-    WHERE EXISTS (SELECT 1 FROM main.data_chunks d WHERE d.data = t.id AND d.chunk IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS data_parts AS
+    WHERE EXISTS (SELECT 1 FROM main.data_chunks d WHERE d.data = t.id AND admitted(+d.chunk));
+CREATE TEMP VIEW data_parts AS
     SELECT * FROM main.data_parts p
     WHERE NOT EXISTS (SELECT 1 FROM main.data_chunks d
-        WHERE d.data = p.data AND d.source = p.source AND d.chunk NOT IN temp.admitted);
+        WHERE d.data = p.data AND d.source = p.source AND NOT admitted(d.chunk));
 
 -- What single chunks say of entities; what is put together of all that is said must rest on admitted chunks alone.
-CREATE TEMP VIEW IF NOT EXISTS entity_mentions AS SELECT * FROM main.entity_mentions WHERE +chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS relation_mentions AS SELECT * FROM main.relation_mentions WHERE +chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS entities AS
+CREATE TEMP VIEW entity_mentions AS SELECT * FROM main.entity_mentions WHERE admitted(+chunk);
+CREATE TEMP VIEW relation_mentions AS SELECT * FROM main.relation_mentions WHERE admitted(+chunk);
+CREATE TEMP VIEW entities AS
     SELECT * FROM main.entities e
-    WHERE EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = e.id AND m.chunk IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS relations AS
+    WHERE EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = e.id AND admitted(+m.chunk));
+CREATE TEMP VIEW relations AS
     SELECT * FROM main.relations r
-    WHERE EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = r.id AND m.chunk IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS descriptions AS
+    WHERE EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = r.id AND admitted(+m.chunk));
+CREATE TEMP VIEW descriptions AS
     SELECT * FROM main.descriptions d
-    WHERE NOT EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = d.node AND m.chunk NOT IN temp.admitted)
-      AND NOT EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = d.node AND m.chunk NOT IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS whole_communities AS
+    WHERE NOT EXISTS (SELECT 1 FROM main.entity_mentions m WHERE m.entity = d.node AND NOT admitted(m.chunk))
+      AND NOT EXISTS (SELECT 1 FROM main.relation_mentions m WHERE m.relation = d.node AND NOT admitted(m.chunk));
+CREATE TEMP VIEW whole_communities AS
     SELECT * FROM main.communities c
     WHERE NOT EXISTS (
         SELECT 1 FROM main.members n JOIN main.entity_mentions m ON m.entity = n.entity
-        WHERE n.community = c.id AND m.chunk NOT IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS communities AS
+        WHERE n.community = c.id AND NOT admitted(m.chunk));
+CREATE TEMP VIEW communities AS
     SELECT id, level, CASE WHEN parent IN (SELECT w.id FROM temp.whole_communities w WHERE w.id = c.parent)
         THEN parent END AS parent
     FROM temp.whole_communities c;
-CREATE TEMP VIEW IF NOT EXISTS members AS
+CREATE TEMP VIEW members AS
     SELECT * FROM main.members n WHERE EXISTS (SELECT 1 FROM temp.whole_communities c WHERE c.id = n.community);
-CREATE TEMP VIEW IF NOT EXISTS reports AS
+CREATE TEMP VIEW reports AS
     SELECT * FROM main.reports r WHERE EXISTS (SELECT 1 FROM temp.whole_communities c WHERE c.id = r.community);
-CREATE TEMP VIEW IF NOT EXISTS summaries AS
+CREATE TEMP VIEW summaries AS
     SELECT * FROM main.summaries x
     WHERE NOT EXISTS (
         WITH RECURSIVE below(id) AS (
@@ -81,40 +78,40 @@ CREATE TEMP VIEW IF NOT EXISTS summaries AS
             SELECT k.child FROM main.summary_children k JOIN below b ON k.summary = b.id WHERE k.child IS NOT NULL
         )
         SELECT 1 FROM below b JOIN main.summary_children k ON k.summary = b.id
-        WHERE k.chunk IS NOT NULL AND k.chunk NOT IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS summary_children AS
+        WHERE k.chunk IS NOT NULL AND NOT admitted(k.chunk));
+CREATE TEMP VIEW summary_children AS
     SELECT * FROM main.summary_children k WHERE EXISTS (SELECT 1 FROM temp.summaries x WHERE x.id = k.summary);
 
 -- A class or pair is seen where a chunk that is seen bears it. One that is declared and that no chunk bears is seen, too.
-CREATE TEMP VIEW IF NOT EXISTS chunk_tags AS SELECT * FROM main.chunk_tags WHERE chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS tag_examples AS
-    SELECT * FROM main.tag_examples WHERE chunk IS NULL OR chunk IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS tag_classes AS
+CREATE TEMP VIEW chunk_tags AS SELECT * FROM main.chunk_tags WHERE admitted(chunk);
+CREATE TEMP VIEW tag_examples AS
+    SELECT * FROM main.tag_examples WHERE chunk IS NULL OR admitted(chunk);
+CREATE TEMP VIEW tag_classes AS
     SELECT * FROM main.tag_classes c WHERE origin = 'dropped'
         OR (origin <> 'found' AND NOT EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.class = c.id))
-        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.class = c.id AND t.chunk IN temp.admitted)
-        OR EXISTS (SELECT 1 FROM main.tag_examples e WHERE e.class = c.id AND e.chunk IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS tag_pairs AS
+        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.class = c.id AND admitted(+t.chunk))
+        OR EXISTS (SELECT 1 FROM main.tag_examples e WHERE e.class = c.id AND admitted(+e.chunk));
+CREATE TEMP VIEW tag_pairs AS
     SELECT * FROM main.tag_pairs p WHERE (origin <> 'found' AND NOT EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.key = p.professional_key))
-        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.key = p.professional_key AND t.chunk IN temp.admitted);
+        OR EXISTS (SELECT 1 FROM main.chunk_tags t WHERE t.key = p.professional_key AND admitted(+t.chunk));
 
 -- What a person said of an answer is seen by who may see every chunk that the answer was written from or rests on.
-CREATE TEMP VIEW IF NOT EXISTS verified AS
+CREATE TEMP VIEW verified AS
     SELECT * FROM main.verified v
     WHERE EXISTS (SELECT 1 FROM main.verified_chunks c WHERE c.verified = v.id)
-      AND NOT EXISTS (SELECT 1 FROM main.verified_chunks c WHERE c.verified = v.id AND c.chunk NOT IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS verified_chunks AS
+      AND NOT EXISTS (SELECT 1 FROM main.verified_chunks c WHERE c.verified = v.id AND NOT admitted(c.chunk));
+CREATE TEMP VIEW verified_chunks AS
     SELECT * FROM main.verified_chunks c WHERE EXISTS (SELECT 1 FROM temp.verified v WHERE v.id = c.verified);
 
-CREATE TEMP VIEW IF NOT EXISTS chunk_vectors AS SELECT * FROM main.chunk_vectors WHERE node IN temp.admitted;
-CREATE TEMP VIEW IF NOT EXISTS atom_vectors AS
+CREATE TEMP VIEW chunk_vectors AS SELECT * FROM main.chunk_vectors WHERE admitted(node);
+CREATE TEMP VIEW atom_vectors AS
     SELECT * FROM main.atom_vectors v
-    WHERE EXISTS (SELECT 1 FROM main.atoms a WHERE a.id = v.node AND a.chunk IN temp.admitted);
-CREATE TEMP VIEW IF NOT EXISTS entity_vectors AS
+    WHERE EXISTS (SELECT 1 FROM main.atoms a WHERE a.id = v.node AND admitted(a.chunk));
+CREATE TEMP VIEW entity_vectors AS
     SELECT * FROM main.entity_vectors v WHERE EXISTS (SELECT 1 FROM temp.entities e WHERE e.id = v.node);
-CREATE TEMP VIEW IF NOT EXISTS summary_vectors AS
+CREATE TEMP VIEW summary_vectors AS
     SELECT * FROM main.summary_vectors v WHERE EXISTS (SELECT 1 FROM temp.summaries x WHERE x.id = v.node);
-CREATE TEMP VIEW IF NOT EXISTS source_vectors AS
+CREATE TEMP VIEW source_vectors AS
     SELECT * FROM main.source_vectors v WHERE EXISTS (SELECT 1 FROM temp.sources s WHERE s.id = v.node);
-CREATE TEMP VIEW IF NOT EXISTS section_vectors AS
+CREATE TEMP VIEW section_vectors AS
     SELECT * FROM main.section_vectors v WHERE EXISTS (SELECT 1 FROM temp.sections x WHERE x.id = v.node);

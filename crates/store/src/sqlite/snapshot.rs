@@ -11,6 +11,7 @@ use super::counters::{TEXT_GENERATION, counter};
 use super::gate::Held;
 use super::inner::Inner;
 use super::locks::locked;
+use super::scope::{self, Scope};
 use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
@@ -24,11 +25,9 @@ pub(super) struct Snapshot {
     connection: Mutex<Option<Connection>>,
     /// Full text, and the chunks that may be found in it.
     text: Mutex<(TextSnapshot, Admitted)>,
-    /// The admitted chunks; `None` admits all.
-    admitted: Option<Arc<HashSet<u64>>>,
+    /// What a filter admits; `None` without a filter.
+    scope: Option<Arc<Scope>>,
     codes: Mutex<BTreeMap<VectorSet, AdmittedCodes>>,
-    /// Whether a filter limits what is visible.
-    is_filtered: bool,
     /// The typed tables, once they are read.
     tables: Mutex<Option<Vec<DataTable>>>,
     /// The size and the embedder, once they are read.
@@ -41,7 +40,7 @@ pub(super) struct Snapshot {
 const RESCORED: usize = 50;
 
 /// The codes of a set, and the admitted rows of each part.
-pub(super) type AdmittedCodes = (Parts, Option<Arc<Vec<Rows>>>);
+pub(super) type AdmittedCodes = (Parts, Option<Arc<Vec<Arc<Rows>>>>);
 
 impl Snapshot {
     pub(super) fn take(
@@ -58,22 +57,23 @@ impl Snapshot {
         let index = inner.text_at(&connection)?;
         let text = index.snapshot();
         let stamp = inner.stamp(generation);
-        let is_filtered = !visible.is_empty() || !filter.is_empty();
-        let admitted = match !is_filtered {
-            false => Some(admit::admit(&connection, visible, filter)?),
+        let scope = match visible.is_empty() && filter.is_empty() {
+            true => None,
+            false => Some(admit::admit(&connection, &inner.scopes, visible, filter)?),
+        };
+        let found = match &scope {
+            Some(scope) => Some(Arc::clone(&scope.chunks)),
             // Another writer committed since, so full text may contain chunks that this state does
             // not have.
-            true if index.stamp()? != stamp => Some(all(&connection).context(doing)?),
-            true => None,
+            None if index.stamp()? != stamp => Some(Arc::new(all(&connection).context(doing)?)),
+            None => None,
         };
-        let admitted = admitted.map(Arc::new);
         Ok(Self {
             inner,
             connection: Mutex::new(Some(connection)),
-            text: Mutex::new((text, admitted.clone())),
-            admitted,
+            text: Mutex::new((text, found)),
+            scope,
             codes: Mutex::default(),
-            is_filtered,
             tables: Mutex::default(),
             state: Mutex::default(),
             _place: place,
@@ -105,8 +105,8 @@ impl Snapshot {
         connection: &Connection,
         rebuilt: TextSnapshot,
     ) -> Result<(TextSnapshot, Admitted), StoreError> {
-        let admitted = match &self.admitted {
-            Some(admitted) => Arc::clone(admitted),
+        let admitted = match self.admitted() {
+            Some(admitted) => admitted,
             None => Arc::new(all(connection).context("reading chunks")?),
         };
         let replaced = (rebuilt, Some(admitted));
@@ -130,8 +130,9 @@ impl Snapshot {
         once(&self.state, read)
     }
 
+    /// The chunks that a filter admits; `None` without a filter.
     pub(super) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
-        self.admitted.clone()
+        self.scope.as_ref().map(|scope| Arc::clone(&scope.chunks))
     }
 
     /// The codes of this state, and the admitted rows; computed once per set.
@@ -144,12 +145,10 @@ impl Snapshot {
             return Ok(held.clone());
         }
         let codes = self.inner.codes(connection, set)?;
-        let rows = match &self.admitted {
+        let rows = match self.scope.as_ref().map(|scope| scope.rows(set, &codes)) {
             None => None,
-            Some(admitted) if matches!(set, VectorSet::Chunks | VectorSet::Atoms(_)) => {
-                Some(codes.rows(|_, owner| admitted.contains(&owner)))
-            }
-            Some(_) => {
+            Some(Some(known)) => Some(known),
+            Some(None) => {
                 let nodes = vectors::admitted(connection, set).context("reading vectors")?;
                 Some(codes.rows(|id, _| nodes.contains(&id)))
             }
@@ -205,12 +204,17 @@ impl View<'_> {
 
     /// Whether a filter limits what is visible.
     pub(super) fn is_filtered(&self) -> bool {
-        self.snapshot.is_some_and(|snapshot| snapshot.is_filtered)
+        self.scope().is_some()
     }
 
-    /// The admitted chunks; `None` admits all.
+    /// The chunks that a filter admits; `None` without a filter.
     pub(super) fn admitted(&self) -> Option<Arc<HashSet<u64>>> {
         self.snapshot.and_then(Snapshot::admitted)
+    }
+
+    /// What a filter admits; `None` without a filter.
+    pub(super) fn scope(&self) -> Option<&Scope> {
+        self.snapshot.and_then(|snapshot| snapshot.scope.as_deref())
     }
 
     /// The codes of a set in this state, and the admitted rows.
@@ -271,6 +275,9 @@ impl Drop for Snapshot {
         if let Some(connection) = connection
             && connection.execute_batch("ROLLBACK").is_ok()
         {
+            if self.scope.is_some() {
+                scope::hide(&connection);
+            }
             self.inner.put_back(connection);
         }
     }
@@ -285,8 +292,47 @@ fn all(connection: &Connection) -> rusqlite::Result<HashSet<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use pikerag_knowledge::{CallOrigin, CallRecord, Ledger, Usage};
+
     use super::*;
     use crate::Base;
+
+    #[tokio::test]
+    async fn what_a_filter_admits_is_kept_until_documents_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = Base::open_or_create(folder.path()).unwrap();
+        let law = Filter { conditions: vec!["folder=law".parse().unwrap()] };
+        let scope = async || {
+            let held = base.seen_through(&Filter::default(), &law).await.unwrap();
+            held.view("a test", |view| Ok(view.snapshot.and_then(|held| held.scope.clone())))
+                .unwrap()
+                .unwrap()
+        };
+        let first = scope().await;
+        let call = CallRecord {
+            key: "k".to_owned(),
+            role: "answer".to_owned(),
+            model: "fake".to_owned(),
+            request: "x".to_owned(),
+            reply: "y".to_owned(),
+            usage: Usage::default(),
+            unusable: false,
+            origin: CallOrigin::default(),
+        };
+        base.keep_all(vec![call]).await.unwrap();
+        assert!(Arc::ptr_eq(&first, &scope().await), "a reply changes no filter");
+        // Another process may change them, too.
+        let other = Connection::open(folder.path().join(crate::DATABASE)).unwrap();
+        let file = "INSERT INTO files VALUES ('law/a.md', 'h', 'r')";
+        let source = "INSERT INTO sources VALUES (1, 'law/a.md', 'law/a.md', 't', 'm', 'h', NULL, '{}', 'x', NULL)";
+        let chunk = "INSERT INTO chunks(id, source, headings, ordinal, kind, text, span_start, span_end, hidden, generation)
+             VALUES (5, 1, '[]', 0, 'text', 'x', 0, 1, 0, 1)";
+        other.execute_batch(&format!("{file}; {source}; {chunk};")).unwrap();
+        let next = scope().await;
+        assert_eq!((first.chunks.len(), next.chunks.len(), next.sources.len()), (0, 1, 1));
+        other.execute_batch("UPDATE sources SET uri = 'tea/a.md'").unwrap();
+        assert_eq!(scope().await.chunks.len(), 0);
+    }
 
     /// A new table needs a view for filters, or an entry below that says why not.
     #[test]
@@ -321,7 +367,9 @@ mod tests {
         let connection = base.inner.reader().unwrap();
         let none = Filter { conditions: vec!["folder=nowhere".parse().unwrap()] };
         connection.execute_batch("BEGIN").unwrap();
-        assert_eq!(admit::admit(&connection, &Filter::default(), &none).unwrap().len(), 0);
+        let scopes = &base.inner.scopes;
+        let scope = admit::admit(&connection, scopes, &Filter::default(), &none).unwrap();
+        assert_eq!(scope.chunks.len(), 0);
         let names = |schema: &str, kind: &str| -> Vec<String> {
             let sql = format!("SELECT name FROM {schema} WHERE type = '{kind}' ORDER BY name");
             let mut statement = connection.prepare(&sql).unwrap();

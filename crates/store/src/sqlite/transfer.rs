@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params, params_from_iter};
 
 use self::tables::{DATA_ROWS, TABLES};
 use super::backup::{Copied, Place, counted, draft_of, faults, keep};
+use super::counters::FILTERABLE;
 use super::inner::DATABASE;
 use super::layouts::{self, LAYOUT};
 use super::opening;
@@ -170,7 +171,7 @@ impl FileCopy {
         let columns = columns(table).join(", ");
         let sql = match table {
             "meta" => format!(
-                "SELECT {columns} FROM meta WHERE key NOT IN ('identity', 'forgetting')
+                "SELECT {columns} FROM meta WHERE key NOT IN ('identity', 'forgetting', '{FILTERABLE}')
                  AND key NOT LIKE 'vector_log_floor:%'
                  UNION ALL SELECT '{LAST_JOB}', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'jobs'"
             ),

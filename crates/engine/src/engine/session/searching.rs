@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pikerag_knowledge::{CallRecord, Claim, Embedder, Filter, Ledger, StoreError};
+use pikerag_knowledge::{BaseState, CallRecord, Claim, Embedder, Filter, Ledger, StoreError};
 use pikerag_methods::Ports;
 use pikerag_models::QueryMemo;
 use pikerag_retrieve::{Known, Memory};
@@ -15,26 +15,28 @@ use crate::error::Result;
 
 impl Session {
     /// The ports of one question, with a memory: its parts look up and embed the same texts. Earlier
-    /// questions share what they found out, unless the caller or the filter sees only a part of the
-    /// base.
+    /// questions that saw the same documents share what they found out.
     pub(crate) async fn with_memory(
         &self,
         base: &Base,
         ports: Ports,
         filter: &Filter,
     ) -> Result<Ports> {
-        let known = match self.sees_all() && filter.is_empty() {
-            true => {
-                let generation = ports.base.state().await?.generation;
-                let name = format!("{} {generation}", base.opening());
-                Some(self.shared().process.known.of(&name))
+        let BaseState { generation, scope, .. } = ports.base.state().await?;
+        let known = match (self.sees_all() && filter.is_empty(), scope) {
+            (true, _) => {
+                self.shared().process.known.of(&format!("{} {generation}", base.opening()))
+            }
+            (false, Some(scope)) => {
+                let name = format!("{} {generation} {scope}", base.opening());
+                self.shared().process.known.of(&name)
             }
             // It meets the same names in many chunks.
-            false => Some(Known::default().of("this question")),
+            (false, None) => Known::default().of("this question"),
         };
         let embedder =
             ports.embedder.map(|inner| -> Arc<dyn Embedder> { Arc::new(QueryMemo::new(inner)) });
-        Ok(Ports { embedder, memory: Some(Arc::new(Memory::new(known))), ..ports })
+        Ok(Ports { embedder, memory: Some(Arc::new(Memory::new(Some(known)))), ..ports })
     }
 
     /// Drops what earlier questions found out, of all bases: it holds titles and words of texts.

@@ -40,7 +40,7 @@ const SOURCES: Kind = Kind {
 const VISIBLE_SOURCES: Kind = Kind {
     select: "SELECT id, uri, title, media_type, hash, language, metadata, summary,
             CASE WHEN EXISTS (SELECT 1 FROM pikerag_base.chunks c WHERE c.source = sources.id
-                AND c.id NOT IN (SELECT chunk FROM pg_temp.admitted)) THEN '' ELSE text END
+                AND NOT EXISTS (SELECT 1 FROM pg_temp.admitted a WHERE a.chunk = c.id)) THEN '' ELSE text END
         FROM sources",
     ..SOURCES
 };

@@ -40,8 +40,8 @@ impl Entry {
 pub(super) fn visible_rows(is_filtered: bool, alias: &str) -> String {
     match (is_filtered, alias) {
         (false, _) => "TRUE".to_owned(),
-        (true, "") => "chunk IN temp.admitted".to_owned(),
-        (true, alias) => format!("{alias}.chunk IN temp.admitted"),
+        (true, "") => "admitted(chunk)".to_owned(),
+        (true, alias) => format!("admitted({alias}.chunk)"),
     }
 }
 

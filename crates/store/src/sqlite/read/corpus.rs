@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use pikerag_knowledge::{
-    Atom, AtomKind, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Image, Record,
-    RecordsOf, Source, SourceId, StoreError, Which,
+    Atom, AtomKind, AtomQuery, BaseState, BaseSummary, Chunk, ChunkId, CorpusReader, Derived,
+    Image, Record, RecordsOf, Source, SourceId, StoreError, Which,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -152,11 +152,18 @@ impl CorpusReader for Base {
     async fn state(&self) -> Result<BaseState, StoreError> {
         let doing = "reading the state of the base";
         self.viewing(doing, move |view| {
-            let read = || counts::state(view.connection).context(doing);
+            let read = || counts::state(view.connection, view.scope()).context(doing);
             match view.snapshot {
                 Some(snapshot) => snapshot.state(read),
                 None => read(),
             }
+        })
+        .await
+    }
+
+    async fn has(&self, content: Derived) -> Result<bool, StoreError> {
+        self.querying("looking for derived content", move |connection| {
+            counts::has(connection, content)
         })
         .await
     }
