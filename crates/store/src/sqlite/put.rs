@@ -166,7 +166,18 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
     if chunk.summary.is_some() || !is_described_later {
         put_summary(tx, id, chunk.summary.as_deref(), generation)?;
     }
-    // A chunk that stays keeps its generation, because full text has it already.
+    let headings = json(&chunk.headings)?;
+    let facts = params![id, generation, headings, chunk.kind.as_str(), chunk.hidden];
+    let changed = tx
+        .prepare_cached(
+            "UPDATE chunks SET generation = ?2
+             WHERE id = ?1 AND (headings IS NOT ?3 OR kind IS NOT ?4 OR hidden IS NOT ?5)",
+        )?
+        .execute(facts)?;
+    if changed != 0 {
+        replace_words(tx, id, generation)?;
+    }
+    // Any other chunk that stays keeps its generation, because full text has it already.
     tx.prepare_cached(
         "INSERT INTO chunks(id, source, section, headings, ordinal, kind, text, span_start, span_end, page,
            cells, generation, area, summary, hidden, boxes)
@@ -180,7 +191,7 @@ fn put_chunk(tx: &Transaction<'_>, chunk: &Chunk, generation: i64) -> rusqlite::
         id,
         chunk.source.0.cast_signed(),
         chunk.section.map(|section| section.0.cast_signed()),
-        json(&chunk.headings)?,
+        headings,
         chunk.ordinal,
         chunk.kind.as_str(),
         chunk.text,
@@ -212,10 +223,16 @@ pub(super) fn put_summary(
         .execute(params![chunk, summary, generation])?;
     if changed != 0 {
         tx.prepare_cached("DELETE FROM chunk_vectors WHERE node = ?1")?.execute([chunk])?;
-        tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?
-            .execute(params![chunk, generation])?;
+        replace_words(tx, chunk, generation)?;
     }
     Ok(changed != 0)
+}
+
+/// Lets full text drop the old words of a chunk that has this generation now.
+fn replace_words(tx: &Transaction<'_>, chunk: i64, generation: i64) -> rusqlite::Result<()> {
+    tx.prepare_cached("INSERT INTO gone(chunk, generation) VALUES (?1, ?2)")?
+        .execute(params![chunk, generation])
+        .map(drop)
 }
 
 /// Lets the later stages process a figure again, because it now has a summary. Tables are processed
