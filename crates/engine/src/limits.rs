@@ -35,7 +35,7 @@ impl EngineLimits {
         descriptors: WANTED,
         exports: EXPORTS,
         long_reads: LONG_READS,
-        local_requests_per_processor: pikerag_models::local::REQUESTS_PER_PROCESSOR,
+        local_requests_per_processor: pikerag_weights::REQUESTS_PER_PROCESSOR,
         usual_parsers: MOST_PARSERS,
         runs: MOST_RUNS,
         waiting_per_run: WAITING_PER_RUN,

@@ -1,5 +1,5 @@
-//! Provides models behind the ports: clients for OpenAI-compatible endpoints and rerankers, local
-//! models, and wrappers that make any model affordable and replayable.
+//! Provides models behind the ports: clients for OpenAI-compatible endpoints and rerankers,
+//! servers of local models, and wrappers that make any model affordable and replayable.
 //!
 //! The wrappers, from the outside in, as [`chat_stack`] builds them, each its own type:
 //!
@@ -26,7 +26,6 @@ pub mod estimate;
 mod hosted;
 pub mod ledger;
 pub mod limit;
-pub mod local;
 pub mod meter;
 pub mod ollama;
 pub mod open_calls;

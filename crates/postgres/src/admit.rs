@@ -11,9 +11,9 @@ use pikerag_language::names::tag_words;
 use pikerag_store::shared::{Filters, Scopes, next_scope};
 
 use crate::fault::{Fault, Sql};
-use crate::meta::{FILTERABLE, counter};
+use crate::meta::counter;
 use crate::rows;
-use crate::tx::Tx;
+use crate::tx::{FILTERABLE, Tx};
 
 /// Matches of one condition: whole documents, and single chunks of others.
 #[derive(Default)]
@@ -63,7 +63,7 @@ pub(crate) async fn admit(
 
 async fn show(tx: &mut Tx, scope: &Scope, filters: &Filters, at: i64) -> Sql<()> {
     let label = format!("{} {at} {filters:?}", tx.base());
-    tx.show_only(scope, &label).await
+    tx.show_only(&scope.sorted, &scope.sections, &label).await
 }
 
 /// What the caller may see. An unknown field admits nothing, so the caller does not learn which

@@ -82,6 +82,7 @@ impl Base {
             runtime: Handle::current(),
             unwritten: Mutex::default(),
             released: Mutex::default(),
+            chunks: Mutex::default(),
             word_totals: Mutex::default(),
             mirrors: Mirrors::default(),
             scopes: Scopes::default(),

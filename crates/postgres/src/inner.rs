@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) unwritten: Mutex<HashMap<String, (CallRecord, Option<i64>)>>,
     /// Released claims that are still in the database: (holder, key).
     pub(crate) released: Mutex<Vec<(u64, String)>>,
+    /// The number of chunks, with their generation.
+    pub(crate) chunks: Mutex<Option<(i64, usize)>>,
     /// The totals of full text, with their generation.
     pub(crate) word_totals: Mutex<Option<(i64, WordTotals)>>,
     pub(crate) mirrors: Mirrors,

@@ -7,8 +7,6 @@ use crate::tx::Tx;
 pub(crate) const TEXT_GENERATION: &str = "text_generation";
 /// Advances with every forget operation.
 pub(crate) const FORGETTINGS: &str = "forgettings";
-/// Advances with every change of documents and of what rests on them, which filters read.
-pub(crate) const FILTERABLE: &str = "filterable";
 /// The mark that forgotten content may still be in dead rows of the tables.
 pub(crate) const UNFINISHED: &str = "forgetting";
 /// Advances with every change of typed tables and their rows.

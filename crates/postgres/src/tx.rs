@@ -12,9 +12,7 @@ use tokio::runtime::Handle;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::admit::Scope;
 use crate::fault::{Fault, Sql};
-use crate::meta::FILTERABLE;
 
 /// Classes of advisory locks. The second number of a lock is the base.
 pub(crate) mod lock {
@@ -30,6 +28,10 @@ pub(crate) mod lock {
     /// Held while names of uploads are taken and given up.
     pub(crate) const UPLOADS: i32 = 0x5055;
 }
+
+/// The counter in `meta` that advances with every change of documents and of what rests on them,
+/// which filters read.
+pub(crate) const FILTERABLE: &str = "filterable";
 
 /// The longest silence of a worker in a transaction, such as behind a broken network. Its locks would
 /// keep others from its jobs.
@@ -130,9 +132,14 @@ impl Tx {
         self.is_filtered
     }
 
-    /// From now on shows only this scope, by the views of `scope.sql`, instead of what an earlier call
-    /// showed. Scopes with the same label are equal: a connection that has the lists of one keeps them.
-    pub(crate) async fn show_only(&mut self, scope: &Scope, label: &str) -> Sql<()> {
+    /// From now on shows only these chunks and sections, by the views of `scope.sql`, instead of what an
+    /// earlier call showed. Lists with the same label are equal: a connection that has them keeps them.
+    pub(crate) async fn show_only(
+        &mut self,
+        chunks: &[i64],
+        sections: &[i64],
+        label: &str,
+    ) -> Sql<()> {
         let there = self.one("SELECT to_regclass('pg_temp.admitted') IS NOT NULL", &[]).await?;
         if !there.try_get::<_, bool>(0)? {
             self.batch(include_str!("scope.sql")).await?;
@@ -146,9 +153,9 @@ impl Tx {
         self.batch("TRUNCATE pg_temp.admitted, pg_temp.admitted_sections, pg_temp.admitted_of")
             .await?;
         let sql = "INSERT INTO pg_temp.admitted SELECT unnest($1::bigint[])";
-        self.run(sql, &[&scope.sorted]).await?;
+        self.run(sql, &[&chunks]).await?;
         let sql = "INSERT INTO pg_temp.admitted_sections SELECT unnest($1::bigint[])";
-        self.run(sql, &[&scope.sections]).await?;
+        self.run(sql, &[&sections]).await?;
         self.run("INSERT INTO pg_temp.admitted_of VALUES ($1)", &[&label]).await?;
         // Without statistics, the planner takes each list for a long one.
         self.batch("ANALYZE pg_temp.admitted; ANALYZE pg_temp.admitted_sections;").await

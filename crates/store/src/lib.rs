@@ -5,7 +5,6 @@ mod error;
 mod fulltext;
 mod keys;
 mod phrases;
-pub mod scan;
 mod scopes;
 mod sidecar;
 mod sqlite;

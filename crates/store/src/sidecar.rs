@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use blake3::Hasher;
+use pikerag_scan::Codes;
 
 use crate::error::is_refusal;
-use crate::scan::Codes;
 
 const MAGIC: &[u8; 8] = b"pkvec\x00\x00\x02";
 

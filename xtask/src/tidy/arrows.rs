@@ -10,7 +10,7 @@ use super::{Finding, Tree};
 /// Our crates, by folder, with the crates that each may depend on. Tests may depend on any.
 ///
 /// The crates of [`FOR_TESTS`] are on the right of no line.
-const ARROWS: [(&str, &[&str]); 29] = [
+const ARROWS: [(&str, &[&str]); 31] = [
     ("knowledge", &[]),
     ("language", &[]),
     ("narrate", &["knowledge", "language"]),
@@ -21,9 +21,11 @@ const ARROWS: [(&str, &[&str]); 29] = [
     ("extract", &["knowledge", "language", "prompt"]),
     ("reason", &["knowledge", "language", "prompt"]),
     ("retrieve", &["knowledge", "language"]),
-    ("store", &["knowledge", "language"]),
-    ("postgres", &["knowledge", "language", "store"]),
+    ("scan", &["knowledge"]),
+    ("store", &["knowledge", "language", "scan"]),
+    ("postgres", &["knowledge", "language", "scan", "store"]),
     ("models", &["knowledge", "language"]),
+    ("weights", &["knowledge"]),
     ("records", &["knowledge", "language", "prompt"]),
     ("typing", &["knowledge", "language"]),
     ("tables", &["knowledge", "language", "typing"]),
@@ -66,9 +68,11 @@ const ALL_BUT_INTERFACES: &[&str] = &[
     "extract",
     "reason",
     "retrieve",
+    "scan",
     "store",
     "postgres",
     "models",
+    "weights",
     "records",
     "typing",
     "tables",

@@ -9,6 +9,7 @@ use pikerag_knowledge::{
 use super::refusals;
 use crate::admit::Scope;
 use crate::fault::Sql;
+use crate::inner::{Inner, locked};
 use crate::meta::{TEXT_GENERATION, counter};
 use crate::rows::{self, size};
 use crate::tx::Tx;
@@ -104,14 +105,26 @@ async fn by_word(tx: &Tx, sql: &str) -> Sql<HashMap<String, usize>> {
 }
 
 /// The generation of the documents, the number of visible chunks, and the embedder of the vectors.
+/// The number of chunks, counted once in each generation.
+async fn chunks(inner: &Inner, tx: &Tx, generation: i64) -> Sql<usize> {
+    let known = *locked(&inner.chunks);
+    if let Some((_, chunks)) = known.filter(|(counted, _)| *counted == generation) {
+        return Ok(chunks);
+    }
+    let chunks = rows::count_of(tx.number("SELECT count(*) FROM chunks", &[]).await?)?;
+    *locked(&inner.chunks) = Some((generation, chunks));
+    Ok(chunks)
+}
+
 /// The state, through a filter if there is one.
-pub(super) async fn state(tx: &Tx, scope: Option<&Scope>) -> Sql<BaseState> {
+pub(super) async fn state(inner: &Inner, tx: &Tx, scope: Option<&Scope>) -> Sql<BaseState> {
+    let generation = counter(tx, TEXT_GENERATION).await?;
     let chunks = match scope {
         Some(scope) => scope.chunks.len(),
-        None => rows::count_of(tx.number("SELECT count(*) FROM chunks", &[]).await?)?,
+        None => chunks(inner, tx, generation).await?,
     };
     Ok(BaseState {
-        generation: Generation(counter(tx, TEXT_GENERATION).await?.cast_unsigned()),
+        generation: Generation(generation.cast_unsigned()),
         chunks,
         embedder: embedder(tx, "pikerag_base.").await?,
         scope: scope.map(|scope| scope.number),

@@ -118,7 +118,7 @@ impl CorpusReader for Base {
         let scope = snapshot.and_then(Snapshot::scope);
         let state = self
             .reading("reading the state of the base", |tx| async move {
-                counts::state(&tx, scope).await
+                counts::state(&self.inner, &tx, scope).await
             })
             .await?;
         if let Some(snapshot) = snapshot {

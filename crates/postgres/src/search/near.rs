@@ -50,7 +50,8 @@ pub(super) async fn nearest(
         let is_ready = match ready.get(&query.len()).copied() {
             Some(known) => known,
             None => {
-                let found = is_worth_it(limits) && hnsw::is_ready(tx, set, query.len()).await?;
+                let found = is_worth_it(tx, set, limits).await?
+                    && hnsw::is_ready(tx, set, query.len()).await?;
                 *ready.entry(query.len()).or_insert(found)
             }
         };
@@ -60,9 +61,23 @@ pub(super) async fn nearest(
     Ok(lists)
 }
 
-/// Few admitted chunks are compared faster without an index, which would mostly find others.
-fn is_worth_it(limits: &Limits) -> bool {
-    limits.admitted.is_none_or(|admitted| hnsw::EXACT <= rows::number(admitted))
+/// Few admitted vectors are compared faster without an index, which would mostly find others.
+async fn is_worth_it(tx: &Tx, set: VectorSet, limits: &Limits) -> Sql<bool> {
+    let Some(admitted) = limits.admitted else { return Ok(true) };
+    let each = match set {
+        VectorSet::Atoms(_) => atoms_each(tx).await?,
+        _ => 1.0,
+    };
+    Ok(hnsw::EXACT as f64 <= admitted as f64 * each)
+}
+
+/// About the number of atoms that a chunk has, over all bases; 1 without statistics.
+async fn atoms_each(tx: &Tx) -> Sql<f64> {
+    let sql = "SELECT a.reltuples::double precision / greatest(c.reltuples, 1)
+         FROM pg_class a, pg_class c
+         WHERE a.oid = 'pikerag.atom_vectors'::regclass AND c.oid = 'pikerag.chunks'::regclass";
+    let each: f64 = tx.one(sql, &[]).await?.try_get(0)?;
+    Ok(each.max(1.0))
 }
 
 /// At least the rows that [`best`] needs, of a node and its vector each.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pgvector::Vector;
 use pikerag_knowledge::{AtomKind, ChunkId, NodeId, NodeVector, StoreError, VectorSet};
-use pikerag_store::scan::Codes;
+use pikerag_scan::Codes;
 
 use crate::base::Base;
 use crate::fault::Sql;

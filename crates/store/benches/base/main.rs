@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use divan::Bencher;
 use pikerag_knowledge::{ChunkId, SearchIndex};
+use pikerag_scan::{Among, Codes, Near, Rows};
 use pikerag_store::Base;
-use pikerag_store::scan::{Among, Codes, Near, Rows};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::runtime::{Builder, Runtime};
 

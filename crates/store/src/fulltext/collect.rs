@@ -1,12 +1,12 @@
 //! Collects the matches of a full-text search that a filter admits, with their scores.
 
+use pikerag_scan::{Best, Near};
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::Column;
 use tantivy::query::Weight;
 use tantivy::{DocId, Score, SegmentOrdinal, SegmentReader};
 
 use super::Admitted;
-use crate::scan::{Best, Near};
 
 /// Collects every admitted match with its score.
 pub(super) struct AllScores {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pikerag_knowledge::{AtomKind, StoreError, VectorSet};
+use pikerag_scan::{Lengths, Parts};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::counters::counter;
@@ -15,7 +16,6 @@ use super::locks::locked;
 use super::rows;
 use super::vectors::table;
 use crate::error::Context;
-use crate::scan::{Lengths, Parts};
 use crate::sidecar::{self, Sidecar};
 
 /// The sets, grouped by the table that stores their vectors.
@@ -176,7 +176,7 @@ impl Inner {
                 self.codes(connection, *set)?;
                 is_due |= self.with_set(*set, |held| {
                     held.parts.len() < RESAVED * held.changed
-                        || held.changed > 0 && held.parts.len() == 0
+                        || held.changed > 0 && held.parts.is_empty()
                 });
             }
             if !is_due {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use pikerag_knowledge::VectorSet;
+use pikerag_scan::Parts;
 
 use super::locks::locked;
-use crate::scan::Parts;
 
 /// The codes in memory. Each set has its own lock, so that none waits for another to load.
 #[derive(Default)]

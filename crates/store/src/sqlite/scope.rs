@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use pikerag_knowledge::VectorSet;
+use pikerag_scan::{KnownRows, Parts, Rows};
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;
 
 use super::locks::locked;
-use crate::scan::{KnownRows, Parts, Rows};
 use crate::scopes::next_scope;
 
 /// The views of a filter.
 const VIEWS: &str = include_str!("scope.sql");
 /// Up to this number, admitted chunks become a list, which SQLite begins a search with. More are only
 /// checked where something else finds them.
-const LISTED: usize = 2_000;
+const LISTED: usize = 1_000;
 /// The functions of the views, with the lists that replace them.
 const LISTS: [(&str, &str); 2] =
     [("admitted", "temp.admitted"), ("admitted_section", "temp.admitted_sections")];

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use pikerag_knowledge::{BaseState, DataTable, Filter, StoreError, VectorSet, cosine};
+use pikerag_scan::{Best, CODES_ERR, Near, Parts, Rows};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::{TEXT_GENERATION, counter};
@@ -16,7 +17,6 @@ use super::threads::Place;
 use super::{admit, rows, vectors};
 use crate::error::Context;
 use crate::fulltext::{Admitted, TextSnapshot, without_panic};
-use crate::scan::{Best, CODES_ERR, Near, Parts, Rows};
 
 /// One state of the base. When it is dropped, its connection is free for others.
 pub(super) struct Snapshot {

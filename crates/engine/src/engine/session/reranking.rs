@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError};
 
 use pikerag_knowledge::{Ledger, Reranker, error_chain};
 use pikerag_methods::RerankBy;
-use pikerag_models::local::{LaterReranker, Weights};
 use pikerag_models::{MemoryLedger, Mode};
+use pikerag_weights::{LaterReranker, Weights};
 
 use super::{Session, endpoints};
 use crate::base::Base;

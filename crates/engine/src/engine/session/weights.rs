@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_knowledge::{Embedder, error_chain};
-use pikerag_models::local::{LaterEmbedder, Places, Weights, find_multilingual, find_weights};
+use pikerag_weights::{LaterEmbedder, Places, Weights, find_multilingual, find_weights};
 
 use crate::settings::WeightPlaces;
 

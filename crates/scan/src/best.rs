@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::Near;
 
 /// The best `k` so far.
-pub(crate) struct Best {
+pub struct Best {
     k: usize,
     worst: f32,
     heap: BinaryHeap<Worst>,
@@ -16,16 +16,18 @@ pub(crate) struct Best {
 struct Worst(Near);
 
 impl Best {
-    pub(crate) fn new(k: usize) -> Self {
+    /// Keeps the best `k`.
+    pub fn new(k: usize) -> Self {
         Self { k, worst: f32::NEG_INFINITY, heap: BinaryHeap::new() }
     }
 
     /// The lowest score held; below all scores while fewer than `k` are held.
-    pub(crate) fn worst(&self) -> f32 {
+    pub fn worst(&self) -> f32 {
         self.worst
     }
 
-    pub(crate) fn offer(&mut self, near: Near) {
+    /// Takes a result, which is dropped unless it is one of the best so far.
+    pub fn offer(&mut self, near: Near) {
         self.heap.push(Worst(near));
         if self.k < self.heap.len() {
             self.heap.pop();
@@ -36,13 +38,14 @@ impl Best {
     }
 
     /// Adds the results of another.
-    pub(crate) fn join(&mut self, other: Self) {
+    pub fn join(&mut self, other: Self) {
         for near in other.heap {
             self.offer(near.0);
         }
     }
 
-    pub(crate) fn sorted(self) -> Vec<Near> {
+    /// The results, best first.
+    pub fn sorted(self) -> Vec<Near> {
         let mut all: Vec<Near> = self.heap.into_iter().map(|worst| worst.0).collect();
         all.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.id.cmp(&b.id)));
         all

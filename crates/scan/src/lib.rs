@@ -10,13 +10,13 @@ mod turn;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-pub(crate) use self::best::Best;
-pub(crate) use self::parts::{KnownRows, Lengths, Parts};
+pub use self::best::Best;
+pub use self::parts::{KnownRows, Lengths, Parts};
 use self::pass::Limits;
 
 /// Scores by codes are taken to be off by less than this. A vector of which one component makes up
 /// nearly everything can be off by more; see [`Near::score`] for others.
-pub(crate) const CODES_ERR: f32 = 0.02;
+pub const CODES_ERR: f32 = 0.02;
 /// Vectors compared with each other to learn how similar unrelated ones are: 8,128 pairs.
 const SAMPLE: usize = 128;
 /// The fewest pairs for a meaningful result.
@@ -36,7 +36,7 @@ pub struct Codes {
     /// All codes, one after the other, as the bytes of signed integers.
     pub codes: Vec<u8>,
     /// Cosines of unrelated vectors, ascending; computed on first use.
-    pub(crate) unrelated: OnceLock<Vec<f32>>,
+    pub unrelated: OnceLock<Vec<f32>>,
 }
 
 /// Some rows of a set of codes, by position.

@@ -126,7 +126,7 @@ fn blocks(values: &[f32]) -> Vec<u8> {
 
 fn folder_with(bytes: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join(crate::local::packed::FILE), bytes).unwrap();
+    std::fs::write(folder.path().join(crate::packed::FILE), bytes).unwrap();
     folder
 }
 
