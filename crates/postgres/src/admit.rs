@@ -11,9 +11,9 @@ use pikerag_language::names::tag_words;
 use pikerag_store::shared::{Filters, Scopes, next_scope};
 
 use crate::fault::{Fault, Sql};
-use crate::meta::counter;
+use crate::meta::{FILTERABLE, counter};
 use crate::rows;
-use crate::tx::{FILTERABLE, Tx};
+use crate::tx::Tx;
 
 /// Matches of one condition: whole documents, and single chunks of others.
 #[derive(Default)]
@@ -45,20 +45,35 @@ pub(crate) async fn admit(
     filter: &Filter,
 ) -> Sql<Arc<Scope>> {
     let at = counter(tx, FILTERABLE).await?;
-    let filters = Filters::of(visible, filter);
-    let scope = match scopes.get(&filters, at) {
-        Some(kept) => kept,
-        None => {
-            let scope = match filter.is_empty() {
-                true => seen_through(tx, visible).await?,
-                false => admitted(tx, scopes, at, visible, filter).await?,
-            };
-            scopes.put(filters.clone(), at, &scope, scope.sorted.len());
-            scope
-        }
-    };
-    show(tx, &scope, &filters, at).await?;
+    let scope = kept_or_found(tx, scopes, at, visible, filter).await?;
+    show(tx, &scope, &Filters::of(visible, filter), at).await?;
     Ok(scope)
+}
+
+/// What the filters admit, kept for the next question. What they admit without `filter` is kept, too.
+async fn kept_or_found(
+    tx: &mut Tx,
+    scopes: &Scopes<Scope>,
+    at: i64,
+    visible: &Filter,
+    filter: &Filter,
+) -> Sql<Arc<Scope>> {
+    let filters = Filters::of(visible, filter);
+    if let Some(kept) = scopes.get(&filters, at) {
+        return Ok(kept);
+    }
+    let found = if filter.is_empty() {
+        seen_through(tx, visible).await?
+    } else {
+        if !visible.is_empty() {
+            let all = Filter::default();
+            let seen = Box::pin(kept_or_found(tx, scopes, at, visible, &all)).await?;
+            show(tx, &seen, &Filters::of(visible, &all), at).await?;
+        }
+        chosen(tx, filter).await?
+    };
+    scopes.put(filters, at, &found, found.sorted.len());
+    Ok(found)
 }
 
 async fn show(tx: &mut Tx, scope: &Scope, filters: &Filters, at: i64) -> Sql<()> {
@@ -76,26 +91,8 @@ async fn seen_through(tx: &Tx, visible: &Filter) -> Sql<Arc<Scope>> {
     scope(tx, &fitting).await
 }
 
-/// What `filter` admits of what the caller may see.
-async fn admitted(
-    tx: &mut Tx,
-    scopes: &Scopes<Scope>,
-    at: i64,
-    visible: &Filter,
-    filter: &Filter,
-) -> Sql<Arc<Scope>> {
-    if !visible.is_empty() {
-        let filters = Filters::of(visible, &Filter::default());
-        let seen = match scopes.get(&filters, at) {
-            Some(kept) => kept,
-            None => {
-                let seen = seen_through(tx, visible).await?;
-                scopes.put(filters.clone(), at, &seen, seen.sorted.len());
-                seen
-            }
-        };
-        show(tx, &seen, &filters, at).await?;
-    }
+/// What `filter` admits of what is shown.
+async fn chosen(tx: &Tx, filter: &Filter) -> Sql<Arc<Scope>> {
     let mut fitting = Vec::with_capacity(filter.conditions.len());
     for condition in &filter.conditions {
         let Some(found) = fits(tx, condition).await? else {

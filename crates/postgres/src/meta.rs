@@ -11,6 +11,8 @@ pub(crate) const FORGETTINGS: &str = "forgettings";
 pub(crate) const UNFINISHED: &str = "forgetting";
 /// Advances with every change of typed tables and their rows.
 pub(crate) const DATA_VERSION: &str = "data_version";
+/// Advances with every change of the rows that filters read, by triggers (`migrations/6.sql`).
+pub(crate) const FILTERABLE: &str = "filterable";
 /// The number of the last job.
 pub(crate) const LAST_JOB: &str = "last_job";
 /// The fence of the last lease on a job.

@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
+    include_str!("migrations/6.sql"),
 ];
 /// Views and functions that follow from the tables, made again after any step.
 const VIEWS: &str = include_str!("migrations/views.sql");

@@ -19,11 +19,11 @@ use crate::database::Database;
 use crate::error::Context;
 use crate::fault::{Fault, Sql};
 use crate::location::Location;
-use crate::meta::{DATA_VERSION, UNFINISHED, advance};
+use crate::meta::{DATA_VERSION, FILTERABLE, UNFINISHED, advance};
 use crate::search::words::WORDS_VERSION;
 use crate::search::{vectors, words};
 use crate::statistics::{self, Tables};
-use crate::tx::{Access, FILTERABLE, Param, Tx};
+use crate::tx::{Access, Param, Tx};
 
 /// The most rows that are copied at a time.
 const MOST_ROWS: usize = 2000;

@@ -29,10 +29,6 @@ pub(crate) mod lock {
     pub(crate) const UPLOADS: i32 = 0x5055;
 }
 
-/// The counter in `meta` that advances with every change of documents and of what rests on them,
-/// which filters read.
-pub(crate) const FILTERABLE: &str = "filterable";
-
 /// The longest silence of a worker in a transaction, such as behind a broken network. Its locks would
 /// keep others from its jobs.
 const SILENCE: &str = "SET LOCAL idle_in_transaction_session_timeout = '2min'";
@@ -66,21 +62,16 @@ impl Access {
         let exclusive = |class: i32| format!("SELECT pg_advisory_xact_lock({class}, {base});");
         // A removal holds both locks, so no row of a removed base is written after it.
         let checked = format!("SELECT pikerag.check_base({base});");
-        // What filters admit may change. A base that is gone has no row.
-        let advanced = format!(
-            "INSERT INTO meta AS m (key, value) SELECT '{FILTERABLE}', '1' FROM pikerag.bases WHERE id = {base}
-             ON CONFLICT (base, key) DO UPDATE SET value = (m.value::bigint + 1)::text;"
-        );
         let more = match self {
             // The first statement fixes the state.
             Self::Read | Self::Held => "SELECT 1;".to_owned(),
-            Self::Documents => exclusive(lock::DOCUMENTS) + &checked + &advanced,
+            Self::Documents => exclusive(lock::DOCUMENTS) + &checked,
             Self::Records => {
                 let shared = lock::FORGETTING;
                 format!("SELECT pg_advisory_xact_lock_shared({shared}, {base}); {checked}")
             }
             Self::Unsynced => "SET LOCAL synchronous_commit = off;".to_owned(),
-            Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS) + &advanced,
+            Self::Forget => exclusive(lock::FORGETTING) + &exclusive(lock::DOCUMENTS),
         };
         // Temporary tables come last, so that they hide nothing unless a filter says so.
         format!(

@@ -20,6 +20,8 @@ CREATE OR REPLACE FUNCTION pikerag.remove_base(gone integer) RETURNS void LANGUA
 DECLARE
     held text;
 BEGIN
+    -- First, so that no trigger stores a count for it.
+    DELETE FROM pikerag.bases WHERE id = gone;
     DELETE FROM pikerag.files WHERE base = gone;
     DELETE FROM pikerag.runs WHERE base = gone;
     DELETE FROM pikerag.communities WHERE base = gone;
@@ -31,5 +33,4 @@ BEGIN
     LOOP
         EXECUTE format('DELETE FROM pikerag.%I WHERE base = %s', held, gone);
     END LOOP;
-    DELETE FROM pikerag.bases WHERE id = gone;
 END $$;

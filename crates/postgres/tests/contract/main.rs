@@ -7,6 +7,7 @@
 mod calls;
 mod copies;
 mod documents;
+mod filters;
 mod keys;
 mod leases;
 mod responses;

@@ -35,20 +35,37 @@ pub(super) fn admit(
     filter: &Filter,
 ) -> Result<Arc<Scope>, StoreError> {
     let at = counter(connection, FILTERABLE).context(DOING)?;
-    let filters = Filters::of(visible, filter);
-    let scope = match scopes.get(&filters, at) {
-        Some(kept) => kept,
-        None => {
-            let scope = match filter.is_empty() {
-                true => seen_through(connection, visible)?,
-                false => admitted(connection, scopes, at, visible, filter)?,
-            };
-            scopes.put(filters, at, &scope, scope.chunks.len());
-            scope
-        }
-    };
+    let scope = kept_or_found(connection, scopes, at, visible, filter)?;
     scope.show(connection).context(DOING)?;
     Ok(scope)
+}
+
+/// What the filters admit, kept for the next question. What they admit without `filter` is kept, too.
+fn kept_or_found(
+    connection: &Connection,
+    scopes: &Scopes<Scope>,
+    at: i64,
+    visible: &Filter,
+    filter: &Filter,
+) -> Result<Arc<Scope>, StoreError> {
+    let filters = Filters::of(visible, filter);
+    if let Some(kept) = scopes.get(&filters, at) {
+        return Ok(kept);
+    }
+    let found = if filter.is_empty() {
+        seen_through(connection, visible)?
+    } else if visible.is_empty() {
+        chosen(connection, filter)?
+    } else {
+        let seen = kept_or_found(connection, scopes, at, visible, &Filter::default())?;
+        connection.execute_batch("SAVEPOINT seen").context(DOING)?;
+        seen.show(connection).context(DOING)?;
+        let found = chosen(connection, filter);
+        connection.execute_batch("ROLLBACK TO seen; RELEASE seen").context(DOING)?;
+        found?
+    };
+    scopes.put(filters, at, &found, found.chunks.len());
+    Ok(found)
 }
 
 /// What the caller may see. An unknown field admits nothing, so the caller does not learn which
@@ -57,33 +74,6 @@ fn seen_through(connection: &Connection, visible: &Filter) -> Result<Arc<Scope>,
     let fits = |condition| Ok(fits(connection, condition)?.unwrap_or_default());
     let fitting: rusqlite::Result<Vec<Fitting>> = visible.conditions.iter().map(fits).collect();
     fitting.and_then(|fitting| scope(connection, &fitting)).context(DOING)
-}
-
-/// What `filter` admits of what the caller may see.
-fn admitted(
-    connection: &Connection,
-    scopes: &Scopes<Scope>,
-    at: i64,
-    visible: &Filter,
-    filter: &Filter,
-) -> Result<Arc<Scope>, StoreError> {
-    if visible.is_empty() {
-        return chosen(connection, filter);
-    }
-    let filters = Filters::of(visible, &Filter::default());
-    let seen = match scopes.get(&filters, at) {
-        Some(kept) => kept,
-        None => {
-            let seen = seen_through(connection, visible)?;
-            scopes.put(filters, at, &seen, seen.chunks.len());
-            seen
-        }
-    };
-    connection.execute_batch("SAVEPOINT seen").context(DOING)?;
-    seen.show(connection).context(DOING)?;
-    let found = chosen(connection, filter);
-    connection.execute_batch("ROLLBACK TO seen; RELEASE seen").context(DOING)?;
-    found
 }
 
 /// What `filter` admits of what is shown.
