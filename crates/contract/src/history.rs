@@ -58,6 +58,34 @@ pub fn histories() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 1..24)
 }
 
+/// Changes of everything that filters read, each alone.
+pub(crate) fn changes_for_filters() -> Vec<Operation> {
+    let words = |words: &[u8]| words.to_vec();
+    let paragraph =
+        |heading, word| Paragraph { heading, words: vec![word], mentions: 0, is_hidden: false };
+    let put = |file, year, heads: &[u8]| {
+        let paragraphs = (0..).zip(heads).map(|(word, head)| paragraph(*head, word)).collect();
+        Operation::Put { file, year, paragraphs }
+    };
+    let mut changes = vec![put(0, 1, &[0, 1]), put(1, 0, &[0]), put(0, 2, &[0, 1])];
+    // Every chunk takes its turn, because its number depends on its text.
+    for chunk in 0..3 {
+        let (class, other) = (chunk % 2, (chunk + 1) % 2);
+        changes.extend([
+            Operation::Tags { chunk, class, tags: words(&[0, 1]) },
+            Operation::Tags { chunk, class: other, tags: words(&[1, 5]) },
+            Operation::Tags { chunk, class, tags: words(&[1]) },
+            Operation::Records { chunk, years: words(&[3]), of_document: false },
+            Operation::Records { chunk, years: words(&[1]), of_document: false },
+            Operation::Records { chunk, years: words(&[2]), of_document: true },
+            Operation::Structured { schema: 0, basis: chunk, chunk, years: words(&[2]) },
+        ]);
+    }
+    changes.extend([Operation::DropClass { class: 0 }, Operation::DropClass { class: 1 }]);
+    changes.extend([put(0, 2, &[0]), put(0, 2, &[1, 1, 0]), Operation::Delete { file: 1 }]);
+    changes
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let few = || prop::collection::vec(0..6_u8, 0..4);
     let paragraph =

@@ -80,6 +80,7 @@ macro_rules! contract {
             structures_are_wanted_until_they_are_rebuilt,
             a_snapshot_stays_as_it_was,
             a_filter_shows_only_what_it_admits,
+            a_filter_follows_each_change,
             a_caller_learns_no_field_of_a_hidden_part,
             an_unknown_filter_field_lists_the_known_fields,
             a_call_is_kept_once_and_found_by_its_key,

@@ -6,6 +6,7 @@ use pikerag_knowledge::{
 };
 
 use super::fixture::{at, fill_vectors, put_pages, with};
+use crate::agree::filters_agree;
 use crate::{Shelf, Store};
 
 /// Later writes and deletions do not change a snapshot's reads.
@@ -96,6 +97,11 @@ pub async fn a_filter_shows_only_what_it_admits(shelf: &Shelf<impl Store>) {
     assert_eq!(found(&["tag:Drug=ASPIRIN"]).await, [2]);
     assert_eq!(found(&["source=tea.md|law/a.md"]).await, [0, 2]);
     assert_eq!(found(&["tag:Drug=Aspirin", "folder=law"]).await, [0_usize; 0]);
+}
+
+/// What a filter admitted before a change is not shown after it.
+pub async fn a_filter_follows_each_change(shelf: &Shelf<impl Store>) {
+    filters_agree(&shelf.store).await;
 }
 
 pub async fn a_caller_learns_no_field_of_a_hidden_part(shelf: &Shelf<impl Store>) {
