@@ -650,7 +650,17 @@ mod tests {
         };
         let rows = (1..=40).map(row).collect::<Vec<_>>().join(",");
         assert!(repeats_itself(&rows, &"The pump was worn. ".repeat(20)));
-        assert!(!repeats_itself(&rows, &"On 1 May it lost 2 hours. ".repeat(80)));
+        let long = "On 1 May it lost 2 hours. ".repeat(80);
+        assert!(!repeats_itself(&rows, &long));
+        let list = |numbers: &mut dyn Iterator<Item = u32>| {
+            numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let counting = format!(r#"{{"thinking": "why", "numbers": [{}"#, list(&mut (2..90)));
+        assert!(repeats_itself(&counting, &long));
+        assert!(!repeats_itself(&format!("[{}", list(&mut (1..180).step_by(2))), &long));
+        assert!(!repeats_itself(&format!("[{}", list(&mut (1..30))), &long));
+        let named = (1..90).map(|number| format!("{number}. pump")).collect::<Vec<_>>().join("\n");
+        assert!(!repeats_itself(&named, &long));
     }
 
     /// A limit from the settings replaces the prompt's limit and rises by the same factor.

@@ -12,9 +12,9 @@ pub(super) fn is_cut_at(reply: &ChatReply, limit: u32) -> bool {
     reply.finish == Some(FinishReason::Length) && (counted == 0 || is_near)
 }
 
-/// Whether the end of a reply repeats itself, perhaps with other numbers; a higher limit would only
-/// give more of it. Rows that differ in their numbers alone may be right, but not in a reply that
-/// is twice as long as the prompt with its passages.
+/// Whether the end of a reply repeats itself, perhaps with other numbers, or counts upward; a higher
+/// limit would only give more of it. Rows that differ in their numbers alone may be right, but not
+/// in a reply that is twice as long as the prompt with its passages.
 pub(super) fn repeats_itself(reply: &str, prompt: &str) -> bool {
     const TAIL: usize = 60;
     const TIMES: usize = 4;
@@ -25,8 +25,23 @@ pub(super) fn repeats_itself(reply: &str, prompt: &str) -> bool {
         tail.chars().count() == TAIL && times <= reply.matches(&tail).count()
     };
     ends_alike(reply, TIMES)
+        || counts_upward(reply)
         || (2 * prompt.len() <= reply.len()
             && ends_alike(&without_numbers(reply), TIMES_WITHOUT_NUMBERS))
+}
+
+/// Whether a reply ends in a long list of bare numbers, each one more than the one before: a model
+/// that was asked for the numbers of some passages, and does not stop.
+fn counts_upward(reply: &str) -> bool {
+    const TIMES: usize = 40;
+    // The last number may be cut.
+    let whole = reply.trim_end_matches(|c: char| c.is_ascii_digit());
+    let list = whole.rsplit(char::is_alphabetic).next().unwrap_or_default();
+    let parts = list.split(|c: char| !c.is_ascii_digit());
+    let numbers: Vec<u64> = parts.filter_map(|part| part.parse().ok()).collect();
+    let last = numbers.rchunks(TIMES).next().unwrap_or_default();
+    last.len() == TIMES
+        && last.windows(2).all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)))
 }
 
 /// A text with one sign for each number.
