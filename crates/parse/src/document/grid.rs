@@ -188,8 +188,10 @@ impl Grid {
         let mut links: Vec<Vec<(String, String)>> = Vec::new();
         let mut cells: Vec<Vec<String>> = Vec::new();
         for row in std::iter::once(&header).chain(self.rows.iter().map(|row| &row.slots)) {
-            // Writes a cell across the whole row once.
-            let alone = row.iter().skip(1).all(|slot| slot.continues);
+            // A cell across the whole row is written once. Behind a blank cell, cells of rows above
+            // go on.
+            let alone = row.first().is_some_and(|slot| !slot.text.text.trim().is_empty())
+                && row.iter().skip(1).all(|slot| slot.continues);
             let row = row.get(..if alone { row.len().min(1) } else { row.len() }).unwrap_or(row);
             links.push(row.iter().flat_map(|slot| labels(&slot.text)).collect());
             cells.push(row.iter().map(|slot| slot.text.text.clone()).collect());

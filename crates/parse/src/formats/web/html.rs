@@ -246,6 +246,20 @@ fn main() {
     }
 
     #[test]
+    fn a_row_with_a_blank_cell_first_keeps_the_cells_of_rows_above() {
+        let page =
+            "<table><tr><td>a<td rowspan=0 colspan=4>b<tr><td colspan=3><tr><td>c<td>d</table>";
+        insta::assert_snapshot!(run("x.html", page), @r#"
+        == x
+        table "a | b | b | b | b\n|  |  | b | b\nc | b | b | b | b | d"
+          header []
+          row ["a", "b", "b", "b", "b"]
+          row ["", "", "", "b", "b"]
+          row ["c", "b", "b", "b", "b", "d"]
+        "#);
+    }
+
+    #[test]
     fn a_blank_header_names_nothing() {
         let page =
             "<table><thead><tr><th><th></thead><tr><td>a<td>b<tr><td><td><tr><td>c<td>d</table>";

@@ -249,7 +249,9 @@ fn write_line(writer: &mut Writer, row: &[Cell], table: usize) -> Span {
         writer.text.push('\n');
     }
     let start = writer.text.len();
-    let alone = row.iter().skip(1).all(|cell| cell.continues);
+    // A cell across the whole row is written once. Behind a blank cell, cells of rows above go on.
+    let alone = row.first().is_some_and(|cell| !cell.text.is_empty())
+        && row.iter().skip(1).all(|cell| cell.continues);
     for (column, cell) in row.iter().take(if alone { 1 } else { row.len() }).enumerate() {
         if 0 < column {
             writer.text.push_str(if start == writer.text.len() { "| " } else { " | " });
