@@ -36,12 +36,12 @@ fn counts_upward(reply: &str) -> bool {
     const TIMES: usize = 40;
     // The last number may be cut.
     let whole = reply.trim_end_matches(|c: char| c.is_ascii_digit());
-    let list = whole.rsplit(char::is_alphabetic).next().unwrap_or_default();
-    let parts = list.split(|c: char| !c.is_ascii_digit());
+    let bare = whole.rsplit(char::is_alphabetic).next().unwrap_or_default();
+    let parts = bare.split(|c: char| !c.is_ascii_digit());
     let numbers: Vec<u64> = parts.filter_map(|part| part.parse().ok()).collect();
-    let last = numbers.rchunks(TIMES).next().unwrap_or_default();
-    last.len() == TIMES
-        && last.windows(2).all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)))
+    let tail = numbers.rchunks(TIMES).next().unwrap_or_default();
+    tail.len() == TIMES
+        && tail.windows(2).all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b)))
 }
 
 /// A text with one sign for each number.
