@@ -60,7 +60,6 @@ pub fn histories() -> impl Strategy<Value = Vec<Operation>> {
 
 /// Changes of everything that filters read, each alone.
 pub(crate) fn changes_for_filters() -> Vec<Operation> {
-    let words = |words: &[u8]| words.to_vec();
     let paragraph =
         |heading, word| Paragraph { heading, words: vec![word], mentions: 0, is_hidden: false };
     let put = |file, year, heads: &[u8]| {
@@ -72,13 +71,13 @@ pub(crate) fn changes_for_filters() -> Vec<Operation> {
     for chunk in 0..3 {
         let (class, other) = (chunk % 2, (chunk + 1) % 2);
         changes.extend([
-            Operation::Tags { chunk, class, tags: words(&[0, 1]) },
-            Operation::Tags { chunk, class: other, tags: words(&[1, 5]) },
-            Operation::Tags { chunk, class, tags: words(&[1]) },
-            Operation::Records { chunk, years: words(&[3]), of_document: false },
-            Operation::Records { chunk, years: words(&[1]), of_document: false },
-            Operation::Records { chunk, years: words(&[2]), of_document: true },
-            Operation::Structured { schema: 0, basis: chunk, chunk, years: words(&[2]) },
+            Operation::Tags { chunk, class, tags: vec![0, 1] },
+            Operation::Tags { chunk, class: other, tags: vec![1, 5] },
+            Operation::Tags { chunk, class, tags: vec![1] },
+            Operation::Records { chunk, years: vec![3], of_document: false },
+            Operation::Records { chunk, years: vec![1], of_document: false },
+            Operation::Records { chunk, years: vec![2], of_document: true },
+            Operation::Structured { schema: 0, basis: chunk, chunk, years: vec![2] },
         ]);
     }
     changes.extend([Operation::DropClass { class: 0 }, Operation::DropClass { class: 1 }]);
