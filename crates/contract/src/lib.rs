@@ -100,6 +100,7 @@ macro_rules! contract {
             jobs_are_taken_by_priority_and_age,
             stopped_jobs_are_put_back_and_held,
             verified_answers_stay_and_list_what_has_changed,
+            a_kept_passage_that_is_shown_otherwise_is_newer,
             verified_answers_are_visible_only_with_all_their_sources,
             structured_records_are_kept_with_their_schema,
             structured_records_go_with_what_they_were_made_from,

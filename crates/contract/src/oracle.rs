@@ -14,6 +14,7 @@ mod refusals;
 mod search;
 mod structured;
 mod tags;
+mod texts;
 mod verified;
 mod write;
 

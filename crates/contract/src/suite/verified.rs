@@ -1,10 +1,10 @@
 //! Tests that a store keeps verified answers and lists the changes since each.
 
-use pikerag_knowledge::Filter;
+use pikerag_knowledge::{Chunk, ChunkId, ChunkKind, Filter};
 
 use super::fixture::put_pages;
 use crate::agree::happen::verified;
-use crate::{Shelf, Store};
+use crate::{Shelf, Store, passages, record};
 
 pub async fn verified_answers_stay_and_list_what_has_changed(shelf: &Shelf<impl Store>) {
     let base = &shelf.store;
@@ -39,6 +39,33 @@ pub async fn verified_answers_stay_and_list_what_has_changed(shelf: &Shelf<impl 
     assert!(base.revoke_verified(first.id).await.unwrap());
     assert!(!base.revoke_verified(first.id).await.unwrap());
     assert_eq!(listed().await, [(second, Vec::new())]);
+}
+
+pub async fn a_kept_passage_that_is_shown_otherwise_is_newer(shelf: &Shelf<impl Store>) {
+    let base = &shelf.store;
+    let put = async |version: &str, change: fn(&mut Chunk)| {
+        let mut document = passages("a.md", &["It holds.", "It turns."]);
+        change(&mut document.chunks[0]);
+        base.put_file(&record("a.md", version), vec![document]).await.unwrap();
+    };
+    let ids: Vec<ChunkId> =
+        passages("a.md", &["It holds.", "It turns."]).chunks.iter().map(|chunk| chunk.id).collect();
+    put("0", |_| {}).await;
+    let judged = verified(0, &[], Vec::new());
+    let changes: [fn(&mut Chunk); 3] = [
+        |chunk| chunk.headings = vec!["Brakes".to_owned()],
+        |chunk| chunk.kind = ChunkKind::Code,
+        |chunk| chunk.ordinal = 7,
+    ];
+    for (nth, change) in changes.into_iter().enumerate() {
+        base.put_verified(vec![judged.clone()], true).await.unwrap();
+        assert_eq!(base.newer(judged.id, &ids).await.unwrap(), []);
+        put(&format!("changed {nth}"), change).await;
+        // The last one moves the passage alone.
+        let newer = if nth < 2 { &ids[..1] } else { &[] };
+        assert_eq!(base.newer(judged.id, &ids).await.unwrap(), newer, "change {nth}");
+        put(&format!("back {nth}"), |_| {}).await;
+    }
 }
 
 pub async fn verified_answers_are_visible_only_with_all_their_sources(shelf: &Shelf<impl Store>) {

@@ -16,8 +16,8 @@ pub trait VerifiedReader: Send + Sync {
     /// least one chunk, all of whose chunks are admitted.
     async fn verified(&self) -> Result<Vec<KeptVerified>, StoreError>;
 
-    /// Those of these chunks, in order, that were added or changed after this judgment; all of them
-    /// if it does not exist.
+    /// Those of these chunks, in order, that were added after this judgment, or that have other
+    /// headings, another kind, summary or visibility since; all of them if it does not exist.
     async fn newer(&self, than: VerifiedId, chunks: &[ChunkId])
     -> Result<Vec<ChunkId>, StoreError>;
 }

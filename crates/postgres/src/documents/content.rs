@@ -76,7 +76,8 @@ async fn put_sections(tx: &Tx, documents: &[&DocumentGraph]) -> Sql<()> {
     Ok(())
 }
 
-/// Stores chunks. One that is stored already keeps its generation, text and summary.
+/// Stores chunks. One that is stored already keeps its text and summary; it also keeps its generation
+/// if headings, kind and visibility are the same.
 pub(super) async fn put_chunks(tx: &Tx, chunks: &[&Chunk], generation: i64) -> Sql<()> {
     let sql = "INSERT INTO chunks (id, source, section, headings, ordinal, kind, text, span_start, span_end,
            page, cells, area, summary, hidden, boxes, generation)
@@ -86,7 +87,10 @@ pub(super) async fn put_chunks(tx: &Tx, chunks: &[&Chunk], generation: i64) -> S
          ON CONFLICT (base, id) DO UPDATE SET section = excluded.section, headings = excluded.headings,
            ordinal = excluded.ordinal, kind = excluded.kind, span_start = excluded.span_start,
            span_end = excluded.span_end, page = excluded.page, cells = excluded.cells,
-           area = excluded.area, hidden = excluded.hidden, boxes = excluded.boxes";
+           area = excluded.area, hidden = excluded.hidden, boxes = excluded.boxes,
+           generation = CASE WHEN (chunks.headings, chunks.kind, chunks.hidden)
+                 IS DISTINCT FROM (excluded.headings, excluded.kind, excluded.hidden)
+               THEN excluded.generation ELSE chunks.generation END";
     for batch in batches(chunks, |chunk| (chunk.id, chunk.text.len())) {
         let section = |chunk: &&Chunk| chunk.section.map(|section| section.0.cast_signed());
         let sections: Vec<Option<i64>> = batch.iter().map(section).collect();
