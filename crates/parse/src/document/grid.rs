@@ -287,3 +287,49 @@ fn link(writing: &mut Writing, rows: impl Iterator<Item = Vec<(String, String)>>
     }
     writing.links.extend(links);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a table of these rows.
+    fn lines(fill: impl FnOnce(&mut Grid)) -> String {
+        let (mut grid, mut writing) = (Grid::default(), Writing::new(100));
+        fill(&mut grid);
+        grid.write(&mut writing, RowStyle::Plain);
+        writing.text
+    }
+
+    fn words(text: &str) -> LinkedText {
+        let mut words = LinkedText::default();
+        words.push(text);
+        words
+    }
+
+    #[test]
+    fn a_cell_across_the_whole_row_is_written_once() {
+        let table = lines(|grid| {
+            grid.row(false);
+            grid.cell(words("1"), false, 1);
+            grid.cell(words("2"), false, 1);
+            grid.row(false);
+            grid.cell(words("all of it"), false, 2);
+        });
+        assert_eq!(table, "1 | 2\nall of it");
+    }
+
+    #[test]
+    fn behind_a_blank_cell_cells_of_rows_above_go_on() {
+        let table = lines(|grid| {
+            grid.row(false);
+            grid.covering(words("tall"), false, 3, 2);
+            grid.covered();
+            grid.covered();
+            grid.row(false);
+            grid.cell(words(""), false, 1);
+            grid.covered();
+            grid.covered();
+        });
+        assert_eq!(table, "tall\n | tall | tall");
+    }
+}
