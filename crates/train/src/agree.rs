@@ -52,7 +52,7 @@ pub struct Agreement {
     /// `M_rel`: its verdict on each passage is the label.
     pub relevant: Share,
     /// `M_decom`: a judging model finds that each sub-question keeps to the meaning of the question. No
-    /// sub-questions count as disagreement.
+    /// sub-questions, or the question again alone, count as disagreement.
     pub decompose: Share,
     /// The errors of questions that ended with one.
     pub failed: Vec<String>,

@@ -278,6 +278,21 @@ async fn the_tree_of_questions_is_bounded() {
     ");
 }
 
+/// A small model repeats the question in other letters, where it should divide it.
+#[tokio::test]
+async fn a_part_that_repeats_the_question_divides_nothing() {
+    let again = BORN.to_lowercase().replace("the designer", "designer");
+    let parts = format!(r#"{{"sub_questions": ["{again}", "Who designed the KX-40 crane?"]}}"#);
+    let replies: &[(Role, &[&str])] = &[
+        (Role::Know, &["No", "Yes"]),
+        (Role::Relevant, &[NOT, NOT]),
+        (Role::Decompose, &[&parts]),
+        (Role::Answer, &[BRANDT, "Varnsund."]),
+    ];
+    let trace = trace(with(small()), replies).await;
+    assert!(trace.contains("hop 1 proposes: Who designed the KX-40 crane?\n"), "{trace}");
+}
+
 #[tokio::test]
 async fn without_a_model_the_error_names_the_role() {
     let shelf = shelve(&LIBRARY, Some(hashes())).await;

@@ -3,13 +3,15 @@
 
 use pikerag_knowledge::{Chunk, Role, Schema};
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, YesNo, numbered, object, one_line, quiet_headings, shape,
+    AskError, Prompt, Reply, Unreadable, YesNo, at_most, numbered, object, one_line,
+    quiet_headings, shape,
 };
 use serde_json::{Value, json};
 
 use crate::decompose::SubQuestions;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
+use crate::verdict::{THINKING, bare};
 
 const KNOW: Prompt = Prompt::new(Role::Know, include_str!("../prompts/ra_isf_know.md"), 1024)
     .with_earlier("methods/ra_isf_know", &[include_str!("../prompts/earlier/ra_isf_know.1.md")]);
@@ -101,7 +103,7 @@ pub async fn relevant_each(
     question: &str,
     passages: &[String],
 ) -> Result<Vec<Option<bool>>, SolveError> {
-    let replies = numbers(ports, run, question, &RELEVANT, passages.chunks(1)).await?;
+    let replies = numbers::<true>(ports, run, question, &RELEVANT, passages.chunks(1)).await?;
     Ok(replies.into_iter().map(|reply| reply.map(|numbers| numbers.0.contains(&1))).collect())
 }
 
@@ -116,18 +118,19 @@ pub(super) async fn relevant_together(
     if passages.is_empty() {
         return Ok(Vec::new());
     }
-    let replies = numbers(ports, run, question, &SUFFICIENT, [passages].into_iter()).await?;
+    let groups = [passages].into_iter();
+    let replies = numbers::<false>(ports, run, question, &SUFFICIENT, groups).await?;
     let numbers = replies.into_iter().flatten().next().map(|reply| reply.0).unwrap_or_default();
     Ok((1..=passages.len()).map(|number| numbers.contains(&number)).collect())
 }
 
-async fn numbers<'a>(
+async fn numbers<'a, const OF_ONE: bool>(
     ports: &Ports,
     run: &mut Run,
     question: &str,
     prompt: &Prompt,
     groups: impl Iterator<Item = &'a [String]>,
-) -> Result<Vec<Option<Numbers>>, SolveError> {
+) -> Result<Vec<Option<Numbers<OF_ONE>>>, SolveError> {
     let asked = quiet_headings(question);
     let lists: Vec<String> =
         groups.map(|group| numbered(group.iter().map(String::as_str))).collect();
@@ -135,10 +138,11 @@ async fn numbers<'a>(
         .iter()
         .map(|list| (vec![("question", asked.as_str()), ("passages", list.as_str())], 0))
         .collect();
-    run.ask_each::<Numbers>(ports, prompt, &inputs).await
+    run.ask_each::<Numbers<OF_ONE>>(ports, prompt, &inputs).await
 }
 
-/// The sub-questions of a question: `Q_sub ← M_decom(q)`. `None` where the reply stayed unreadable.
+/// The sub-questions of a question: `Q_sub ← M_decom(q)`, without those that only repeat it in other
+/// letters. `None` where the reply stayed unreadable.
 ///
 /// # Errors
 /// There is no model of the role `decompose`, or the call failed.
@@ -149,21 +153,24 @@ pub async fn parts(
 ) -> Result<Option<Vec<String>>, SolveError> {
     let asked = quiet_headings(question);
     let reply = run.ask::<SubQuestions>(ports, &DECOMPOSE, &[("question", &asked)]).await?;
-    Ok(reply.map(|reply| reply.0))
+    let whole = bare(question);
+    let divides = |part: &String| bare(part) != whole;
+    Ok(reply.map(|reply| reply.0.into_iter().filter(divides).collect()))
 }
 
-/// Numbers from a list, from 1; none where nothing in it fits.
-struct Numbers(Vec<usize>);
+/// Numbers from a list, from 1; none where nothing in it fits. If the list is of one passage
+/// (`OF_ONE`), the model may write one number: a small model counts on without end.
+struct Numbers<const OF_ONE: bool>(Vec<usize>);
 
-impl Reply for Numbers {
+impl<const OF_ONE: bool> Reply for Numbers<OF_ONE> {
     fn schema() -> Option<Schema> {
-        Some(shape(
-            "relevant",
-            json!({
-                "thinking": {"type": "string"},
-                "paragraph_idx": {"type": "array", "items": {"type": "integer"}}
-            }),
-        ))
+        let number = json!({"type": "integer"});
+        let numbers = match OF_ONE {
+            true => json!({"type": "array", "items": number, "maxItems": 1}),
+            false => json!({"type": "array", "items": number}),
+        };
+        let thinking = at_most(THINKING);
+        Some(shape("relevant", json!({"thinking": thinking, "paragraph_idx": numbers})))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -187,7 +194,7 @@ impl Reply for Numbers {
 }
 
 #[cfg(test)]
-pikerag_test_support::fuzz_replies! { reply_numbers: Numbers }
+pikerag_test_support::fuzz_replies! { reply_numbers: Numbers<true> }
 
 #[cfg(test)]
 mod tests {
@@ -195,7 +202,7 @@ mod tests {
 
     #[test]
     fn reads_numbers_in_many_shapes() {
-        let read = |reply: &str| Numbers::read(reply).map(|numbers| numbers.0);
+        let read = |reply: &str| Numbers::<false>::read(reply).map(|numbers| numbers.0);
         assert_eq!(read(r#"{"paragraph_idx": [1, "3"]}"#), Ok(vec![1, 3]));
         assert_eq!(read(r#"{"paragraph_idx": 2}"#), Ok(vec![2]));
         assert_eq!(read(r#"{"paragraph_idx": null}"#), Ok(vec![]));
@@ -203,10 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_about_one_passage_has_one_number() {
+        let of_several = Numbers::<false>::schema().unwrap().schema;
+        assert!(of_several["properties"]["paragraph_idx"]["maxItems"].is_null());
+        let schema = Numbers::<true>::schema().unwrap().schema;
+        assert_eq!(schema["properties"]["paragraph_idx"]["maxItems"], 1);
+        assert_eq!(schema["properties"]["thinking"]["maxLength"], THINKING);
+    }
+
+    #[test]
     fn replies_are_read_as_they_are_written() {
         for holds in [true, false] {
             assert_eq!(YesNo::read(&know_reply(holds)), Ok(YesNo(holds)));
-            let numbers = Numbers::read(&relevant_reply(holds)).unwrap().0;
+            let numbers = Numbers::<true>::read(&relevant_reply(holds)).unwrap().0;
             assert_eq!(numbers.contains(&1), holds);
         }
         let parts = vec!["Who built \"it\"?".to_owned(), "Where?".to_owned()];
