@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from from_gguf import BASE, PACKAGES, cache_folder
-from serve import settings
+from serve import name_of, settings
 
 HERE = Path(__file__).resolve().parent
 MODULES = ("torch", "transformers", "trl", "peft", "datasets", "gguf", "matplotlib", "xllamacpp")
@@ -86,7 +86,7 @@ def main() -> None:
     evaluate = shlex.join([python, str(HERE / "evaluate.py"), str(options.data)])
     print(f"\nServe the seed with the lowest loss:\n  {serve}")
     print(f"Count its correct replies:\n  {evaluate} --url http://127.0.0.1:{options.port}/v1")
-    print(f"Settings for pikerag.toml:\n{settings(options.port, chosen.stem)}")
+    print(f"Settings for pikerag.toml:\n{settings(options.port, name_of(chosen))}")
 
 
 def gguf_file(out: Path, run: dict[str, Any]) -> Path:

@@ -2,6 +2,7 @@
 """Serves a GGUF file with llama.cpp's server, an OpenAI-compatible endpoint: `serve.py MODEL.gguf [--port 28661]`."""
 
 import argparse
+import hashlib
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,15 @@ from pathlib import Path
 def settings(port: int, model: str) -> str:
     """The lines of pikerag.toml that send the role `propose` to the endpoint."""
     return f'[roles.propose]\nbase_url = "http://127.0.0.1:{port}/v1"\nmodel = "{model}"'
+
+
+def name_of(model: Path) -> str:
+    """A name that other weights do not have: pikerag keeps replies by the name of the model."""
+    digest = hashlib.sha256()
+    with model.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return f"{model.stem}-{digest.hexdigest()[:8]}"
 
 
 def main() -> None:
@@ -28,7 +38,8 @@ def main() -> None:
         raise SystemExit(f"{error}; run `pip install -r {Path(__file__).parent / 'requirements.txt'}`") from error
     params = xllamacpp.CommonParams()
     params.model.path = str(options.model)
-    params.model_alias = {options.model.stem}
+    name = name_of(options.model)
+    params.model_alias = {name}
     params.hostnames = ["127.0.0.1"]
     params.port = options.port
     params.n_parallel = options.parallel
@@ -39,7 +50,7 @@ def main() -> None:
         cpu.poll = 0  # no busy waiting
     server = xllamacpp.Server(params)
     print(
-        f"listening on {server.listening_address}; Ctrl-C ends it\n{settings(options.port, options.model.stem)}",
+        f"listening on {server.listening_address}; Ctrl-C ends it\n{settings(options.port, name)}",
         flush=True,
     )
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
