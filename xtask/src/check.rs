@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -40,7 +41,11 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
     run("clippy", cargo(&clippy))?;
     let left_out = target_folder(root)?.join("left-out.txt");
     let tests = if is_installed(cargo(&["nextest", "--version"])) {
-        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
+        // Tests wait for servers and programs a fifth of their time, so one more than there are
+        // processors runs.
+        let threads = (thread::available_parallelism()?.get() + 1).to_string();
+        let run = ["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads];
+        cargo(&run)
     } else {
         println!("note: cargo-nextest is not installed, `cargo test` is used instead");
         cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
