@@ -44,8 +44,7 @@ pub(crate) fn check(root: &Path, extent: Extent) -> Result<()> {
         // Tests wait for servers and programs a fifth of their time, so one more than there are
         // processors runs.
         let threads = (thread::available_parallelism()?.get() + 1).to_string();
-        let run = ["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads];
-        cargo(&run)
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--test-threads", &threads])
     } else {
         println!("note: cargo-nextest is not installed, `cargo test` is used instead");
         cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])

@@ -232,7 +232,7 @@ impl Solving<'_> {
         iteration: usize,
     ) -> Result<Vec<String>, SolveError> {
         let mut parts = modules::parts(self.ports, self.run, question).await?.unwrap_or_default();
-        // A question that is a part of itself would be asked forever.
+        // A part that is a question above this one would be asked forever.
         parts.retain(|part| !self.above.contains(part));
         let left = self.params.questions.saturating_sub(self.taken_up);
         if left < parts.len() {

@@ -141,8 +141,8 @@ async fn numbers<'a, const OF_ONE: bool>(
     run.ask_each::<Numbers<OF_ONE>>(ports, prompt, &inputs).await
 }
 
-/// The sub-questions of a question: `Q_sub ← M_decom(q)`, without those that only repeat it in other
-/// letters. `None` where the reply stayed unreadable.
+/// The sub-questions of a question: `Q_sub ← M_decom(q)`, without those that repeat it but for case,
+/// punctuation and articles. `None` where the reply stayed unreadable.
 ///
 /// # Errors
 /// There is no model of the role `decompose`, or the call failed.
