@@ -183,7 +183,7 @@ async fn measure(session: &Session, request: &EvalRequest<'_>) -> Result<EvalRes
         return Err(EngineError::Needs(Needed::PartsOfBase));
     }
     check_judges(&plan, &ports)?;
-    let header = header(session.settings(), &plan, &ports, corpora);
+    let header = header(session.settings(), &plan, &ports, corpora, session.reads_at_most());
     let only = plan.sets.first().map_or("", |set| set.name.as_str());
     let mut rows = Rows::open(&plan.out, &header, only, request.fresh)?;
     rows.all.retain(|row| row.failed.is_none() && is_judged(row, &plan));
@@ -244,7 +244,7 @@ async fn ask_set(
         snapshots: &**base,
         in_flight: request.concurrency,
         tags: session.settings().methods.weights.tags,
-        reads_at_most: session.reads_at_most(),
+        reads_at_most: rows.reads_at_most,
         judges: Judges {
             right: ports.models.of(Role::Judge).filter(|_| plan.judge),
             consistent: ports.models.of(Role::Judge).filter(|_| plan.consistency),

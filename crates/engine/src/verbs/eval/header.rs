@@ -14,6 +14,7 @@ pub(super) fn header(
     plan: &Plan,
     ports: &[Ports],
     corpus: Vec<String>,
+    reads_at_most: Option<u32>,
 ) -> Header {
     let embedder = ports.iter().find_map(|ports| ports.embedder.as_ref());
     Header {
@@ -28,6 +29,7 @@ pub(super) fn header(
         },
         embedder: embedder.map(|embedder| embedder.name().to_owned()),
         parameters: parameters_line(settings),
+        reads_at_most,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, Write};
+use std::mem;
 use std::path::Path;
 
 use pikerag_eval::report::Row;
@@ -21,11 +22,17 @@ pub(super) struct Header {
     pub(super) models: String,
     pub(super) embedder: Option<String>,
     pub(super) parameters: String,
+    /// The tokens that a slow model may read at a time. Measured speeds change, so that a run that is continued keeps the
+    /// limit of its beginning.
+    #[serde(default)]
+    pub(super) reads_at_most: Option<u32>,
 }
 
 /// The rows of a run, on disk and in memory.
 pub(super) struct Rows {
     pub(super) all: Vec<Row>,
+    /// As the header has it.
+    pub(super) reads_at_most: Option<u32>,
     file: fs::File,
     answers: fs::File,
 }
@@ -47,6 +54,7 @@ impl Rows {
         let bad = |source| EngineError::BadRows { path: path.clone(), source };
         let mut all = Vec::new();
         let mut whole = 0u64;
+        let mut reads_at_most = header.reads_at_most;
         if let Ok(file) = fs::File::open(&path) {
             let mut lines = std::io::BufReader::new(file);
             let mut line = String::new();
@@ -55,7 +63,8 @@ impl Rows {
                     break; // A run was killed while it wrote the last line.
                 }
                 if whole == 0 {
-                    let known: Header = serde_json::from_str(&line).map_err(bad)?;
+                    let mut known: Header = serde_json::from_str(&line).map_err(bad)?;
+                    reads_at_most = mem::replace(&mut known.reads_at_most, header.reads_at_most);
                     if known != *header {
                         let what = "questions, corpus or models";
                         return Err(EngineError::OtherRun { folder: folder.to_owned(), what });
@@ -80,7 +89,7 @@ impl Rows {
             writeln!(rows, "{}", serde_json::to_string(header)?).map_err(not_kept)?;
         }
         let answers = append(&answers).map_err(not_kept)?;
-        Ok(Self { all, file: rows, answers })
+        Ok(Self { all, reads_at_most, file: rows, answers })
     }
 
     /// Keeps a row and its run: the answer with its trace and cost, or the trace and cost of a
@@ -111,4 +120,35 @@ pub(super) fn kept(folder: &Path) -> Vec<Row> {
 
 fn key(row: &Row) -> (&str, &str, &str) {
     (&row.data_set, &row.method, &row.item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(models: &str, reads_at_most: Option<u32>) -> Header {
+        Header {
+            questions: "q".to_owned(),
+            corpus: Vec::new(),
+            models: models.to_owned(),
+            embedder: None,
+            parameters: String::new(),
+            reads_at_most,
+        }
+    }
+
+    /// The speed of a model is measured again at each start; the rows of one run have one limit.
+    #[test]
+    fn a_continued_run_keeps_the_limit_of_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = |header: Header, fresh: bool| {
+            Rows::open(folder.path(), &header, "", fresh).map(|rows| rows.reads_at_most)
+        };
+        assert_eq!(limit(header("small", Some(768)), false).unwrap(), Some(768));
+        assert_eq!(limit(header("small", Some(640)), false).unwrap(), Some(768));
+        assert_eq!(limit(header("small", None), false).unwrap(), Some(768));
+        assert!(limit(header("large", Some(768)), false).is_err());
+        assert_eq!(limit(header("small", None), true).unwrap(), None);
+        assert_eq!(limit(header("small", Some(640)), false).unwrap(), None);
+    }
 }
