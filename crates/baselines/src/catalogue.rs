@@ -317,12 +317,11 @@ impl fmt::Display for Method {
     /// The name, with a note if the user set parameters.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
-        // The reading mode comes from a test of the model, and one call from its speed, not from the user.
+        // The reading mode comes from a test of the model, not from the user.
         let is_default = |default: Self| {
-            [None, Some(true), Some(false)].into_iter().any(|at_once| {
-                let read = default.reading(at_once);
-                read == *self || read.within(Some(0)) == *self
-            })
+            [None, Some(true), Some(false)]
+                .into_iter()
+                .any(|at_once| default.reading(at_once) == *self)
         };
         match name.parse::<Self>().is_ok_and(is_default) {
             true => f.write_str(name),

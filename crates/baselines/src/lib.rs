@@ -6,7 +6,6 @@ pub mod closed_book;
 pub mod graphrag;
 pub mod ircot;
 pub mod iter_retgen;
-mod ladder;
 pub mod least_to_most;
 mod overrides;
 pub mod probtree;

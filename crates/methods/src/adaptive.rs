@@ -17,6 +17,7 @@ use std::collections::HashSet;
 
 use pikerag_knowledge::{Answer, Criterion, Event, Question, Role, StopReason};
 use pikerag_reason::Reading;
+use pikerag_retrieve::SearchParams;
 use tracing::field::Empty;
 use tracing::{Span, instrument};
 
@@ -39,8 +40,9 @@ use crate::run::Run;
 use crate::tagging::trace_declared;
 
 /// Answers `question` in one reading round or more: at most `looks` calls, and one more where the model does
-/// not answer along with its facts. Each call is asked at most twice. Without a model of the roles `look` and
-/// `answer`, it answers from one retrieval, as `auto-rag` does.
+/// not answer along with its facts. Each call is asked at most twice. It answers from one retrieval, as `auto-rag`
+/// does, without a model of the roles `look` and `answer`, and for a model with little time that is not known to collect
+/// facts and answer at once: its rounds would take two calls each.
 ///
 /// # Errors
 /// See [`SolveError`].
@@ -51,9 +53,13 @@ pub async fn solve(
     question: &Question,
     params: Params,
 ) -> Result<Answer, SolveError> {
-    if [Role::Look, Role::Answer].iter().any(|role| ports.models.of(*role).is_none()) {
-        let once = RetrievalParams { path: Path::Auto(params.weights), ..RetrievalParams::auto() };
-        return naive_rag::solve(ports, run, question, once).await;
+    let has_no_model =
+        [Role::Look, Role::Answer].iter().any(|role| ports.models.of(*role).is_none());
+    let takes_one_call = run.has_little_time()
+        && params.reader != Reader::AtOnce
+        && params.decomposer == Decomposer::Reader;
+    if has_no_model || takes_one_call {
+        return solve_at_once(ports, run, question, params.weights).await;
     }
     let mut solving = Solving {
         ports,
@@ -66,6 +72,17 @@ pub async fn solve(
     let shown = solving.gather(run).await?;
     let result = solving.read_in_rounds(run, shown).await?;
     solving.conclude(run, result).await
+}
+
+/// Answers from one retrieval, with one call if there is a model (`auto-rag`).
+pub(crate) async fn solve_at_once(
+    ports: &Ports,
+    run: &mut Run,
+    question: &Question,
+    weights: SearchParams,
+) -> Result<Answer, SolveError> {
+    let once = RetrievalParams { path: Path::Auto(weights), ..RetrievalParams::auto() };
+    naive_rag::solve(ports, run, question, once).await
 }
 
 /// One question with the state of its rounds.
@@ -331,6 +348,7 @@ impl Solving<'_> {
                 rationale: result.thinking,
                 missing: result.missing,
                 claims: self.findings.claims(),
+                ..Reading::default()
             };
             let context = self.findings.context(&self.findings.all());
             return conclude_read(self.ports, context, reading, run).await;

@@ -5,7 +5,7 @@ use pikerag_knowledge::{
     Statement, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Claim, Quoted, Reading, cite, read_finally};
+use pikerag_reason::{Claim, Quoted, Reading, cite, evidence, read_finally};
 
 use crate::editions::with_marked_titles;
 use crate::fitting::fitted;
@@ -59,8 +59,23 @@ pub async fn answer_whole(
     let whole = marked.as_ref().unwrap_or(context);
     let shown = fitted(ports, question, whole, notes, run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
-    let asked = read_finally(&narrowed, question, &shown, notes, &mut run.account).await;
-    Ok(run.readable(Role::Answer, asked)?)
+    let (read, length) = ((&*shown, notes), run.reply_length());
+    let asked = read_finally(&narrowed, question, read, length, &mut run.account).await;
+    Ok(run.readable(Role::Answer, asked)?.map(|reading| supported(question, context, reading)))
+}
+
+/// A reading with the words of the context that support it, where a brief reply has no quotes. Where no sentence has the
+/// answer's words, the reasons say so.
+pub(crate) fn supported(question: &Question, context: &Context, mut reading: Reading) -> Reading {
+    let has_no_quotes = reading.passage.is_some() && reading.claims.is_empty();
+    if has_no_quotes && !reading.answer.trim().is_empty() {
+        reading.claims = evidence(question, context, reading.passage, &reading.answer);
+        if reading.claims.is_empty() {
+            let language = Language::of(question.query());
+            reading.rationale = Sentence::AnswerUnsupported.in_words(language);
+        }
+    }
+    reading
 }
 
 /// Ends with quotes of the context in place of a reply that could not be read.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use pikerag_knowledge::{Context, Event, Note, Question};
+pub use pikerag_reason::FIXED_TOKENS;
 use pikerag_reason::{context_tokens, fit, tokens_beside};
 
 use crate::ports::{Ports, SolveError};

@@ -41,10 +41,12 @@ impl<'a> Narrowed<'a> {
     }
 
     fn narrow(&self, schema: &mut Value) {
-        let passage = "/properties/citations/items/properties/passage";
-        if let Some(passage) = schema.pointer_mut(passage).filter(|_| 0 < self.passages) {
-            let numbers: Vec<usize> = (1..=self.passages).collect();
-            *passage = json!({"type": "integer", "enum": numbers});
+        let of_quote = "/properties/citations/items/properties/passage";
+        for passage in [of_quote, "/properties/passage"] {
+            if let Some(passage) = schema.pointer_mut(passage).filter(|_| 0 < self.passages) {
+                let numbers: Vec<usize> = (1..=self.passages).collect();
+                *passage = json!({"type": "integer", "enum": numbers});
+            }
         }
         if let Some(answer) =
             schema.pointer_mut("/properties/answer").filter(|_| !self.answers.is_empty())
@@ -228,6 +230,9 @@ mod tests {
         assert_eq!(changed["properties"]["answer"]["enum"], json!(["Yes", "No", ""]));
         let passage = &changed["properties"]["citations"]["items"]["properties"]["passage"];
         assert_eq!(passage["enum"], json!([1, 2]));
+        let mut brief = json!({"properties": {"passage": {"type": "integer"}}});
+        narrowed.narrow(&mut brief);
+        assert_eq!(brief["properties"]["passage"]["enum"], json!([1, 2]));
 
         let mut same = schema.clone();
         Narrowed { inner: &chat, passages: 0, answers: Vec::new() }.narrow(&mut same);

@@ -7,7 +7,7 @@ use pikerag_knowledge::{
 };
 use pikerag_language::{content_words, is_chinese, query_terms, stem};
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Known, Quoted, quote};
+use pikerag_reason::{CloseSentence, Known, Quoted, quote};
 use pikerag_retrieve::{RetrieveError, with_spelling};
 
 use crate::editions::newer_first;
@@ -19,8 +19,8 @@ use crate::run::Run;
 const QUOTED: usize = 4;
 /// The least weight of a term, where a term of a single chunk weighs 1: in a small base most terms are in many chunks.
 const COMMON: f32 = 0.1;
-/// Sentences whose vectors are compared, at most.
-const CLOSE: usize = 100;
+/// The nearest sentences of the base that count as close to a question, at most.
+const CLOSE: usize = 200;
 /// The share of unrelated pairs of sentences that are less similar than a close sentence.
 const UNRELATED: f32 = 0.95;
 /// The part of the range from that similarity to 1 that counts as fully close: no sentence equals its question.
@@ -82,17 +82,23 @@ pub(crate) async fn known(ports: &Ports, question: &Question) -> Result<Known, S
 async fn close(
     ports: &Ports,
     question: &str,
-) -> Result<HashMap<ChunkId, Vec<(String, f32)>>, SolveError> {
-    let mut close: HashMap<ChunkId, Vec<(String, f32)>> = HashMap::new();
+) -> Result<HashMap<ChunkId, Vec<CloseSentence>>, SolveError> {
+    let mut close: HashMap<ChunkId, Vec<CloseSentence>> = HashMap::new();
     let vectors = ports.finder().vectors(&[question.to_owned()]).await;
     let Some(vectors) = vectors.map_err(RetrieveError::from)? else { return Ok(close) };
     let kind = AtomKind::Sentence;
     let start = ports.base.unrelated_similarity(kind, UNRELATED).await?.unwrap_or_default();
     let range = (CLOSEST * (1.0 - start)).max(f32::EPSILON);
-    for found in nearest_atoms(ports.base.as_ref(), kind, &vectors, CLOSE, start, &[]).await? {
+    for found in nearest_atoms(ports.base.as_ref(), kind, &vectors, CLOSE, -1.0, &[]).await? {
+        let (Some(first), Some(last)) = (found.first(), found.last()) else { continue };
+        let (best, worst) = (first.score, last.score);
         for hit in found {
-            let scaled = ((hit.score - start) / range).clamp(0.0, 1.0);
-            close.entry(hit.item.chunk).or_default().push((hit.item.text, scaled));
+            let sentence = CloseSentence {
+                text: hit.item.text,
+                closeness: ((hit.score - start) / range).clamp(0.0, 1.0),
+                standing: (hit.score - worst) / (best - worst).max(f32::EPSILON),
+            };
+            close.entry(hit.item.chunk).or_default().push(sentence);
         }
     }
     Ok(close)

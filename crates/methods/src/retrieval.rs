@@ -14,6 +14,7 @@ use pikerag_retrieve::{
 };
 
 use crate::candidates::{atom_candidates, chunk_candidates};
+use crate::conclude::supported;
 use crate::fitting::fitted;
 use crate::narrowing::Narrowed;
 use crate::organizing::gathered;
@@ -301,6 +302,7 @@ pub async fn answer_step(
     let model = ports.models.need(Role::Answer)?;
     let shown = fitted(ports, question, context, notes, run).await?;
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
-    let asked = read(&narrowed, question, &shown, notes, &mut run.account).await;
-    Ok(run.readable(Role::Answer, asked)?)
+    let length = run.reply_length();
+    let asked = read(&narrowed, question, (&*shown, notes), length, &mut run.account).await;
+    Ok(run.readable(Role::Answer, asked)?.map(|reading| supported(question, context, reading)))
 }

@@ -33,6 +33,8 @@ pub enum Sentence<'a> {
     NotInDocuments,
     /// A model replied, and its answer is empty.
     NoAnswer,
+    /// No sentence that was read holds the answer's words.
+    AnswerUnsupported,
     /// The documents' words that are searched for, because no passage has those of the question.
     SearchedFor(&'a [Respelling]),
     /// The documents' names that resemble names of the question, which no passage has.
@@ -91,6 +93,10 @@ impl InWords for Sentence<'_> {
             Self::NotInDocuments => Words::new(
                 "Not found: no passage has a word of the question. Ask in other words.",
                 "未找到：没有段落含有问题中的词。请换个说法提问。",
+            ),
+            Self::AnswerUnsupported => Words::new(
+                "No sentence that was read has the words of this answer.",
+                "读过的句子中都没有这个答案的原话。",
             ),
             Self::NoAnswer => Words::new("No answer was found.", "没有找到答案。"),
             Self::SearchedFor(words) => {

@@ -150,6 +150,12 @@ impl InWords for Note {
                 format!("The rules read the question as “{rules}”, the model as “{model}”."),
                 format!("规则把问题理解为“{rules}”，模型理解为“{model}”。"),
             ),
+            Self::ReadingRejected { model } => Words::new(
+                format!(
+                    "The model read the question as “{model}” and then rejected this reading: passages are read instead."
+                ),
+                format!("模型把问题理解为“{model}”，随后又否定了这种理解：改为阅读段落。"),
+            ),
             Self::AnswersFromMemory => Words::new(
                 "No relevant passage gave an answer: the model answers from memory.",
                 "相关段落均未给出答案：由模型凭自身知识作答。",

@@ -15,8 +15,10 @@ pub use columns::columns_of;
 pub use combine::{COMBINE, combine, short_answer, transcript};
 pub use coverage::{Coverage, SentenceTerms};
 pub use form::{how_to_answer, how_to_answer_alone, how_to_summarize};
-pub use quote::{FLOOR, Known, Quoted, context_tokens, fit, quote};
-pub use read::{Reading, answer_in, missing_in, read, read_finally, tokens_beside};
+pub use quote::{CloseSentence, FLOOR, Known, Quoted, context_tokens, evidence, fit, quote};
+pub use read::{
+    FIXED_TOKENS, Reading, ReplyLength, answer_in, missing_in, read, read_finally, tokens_beside,
+};
 pub use support::bearing_words;
 
 use pikerag_knowledge::ChunkId;

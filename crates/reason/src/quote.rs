@@ -4,6 +4,7 @@
 
 mod asked;
 mod characters;
+mod evidence;
 mod fitting;
 mod units;
 mod unknown;
@@ -20,6 +21,7 @@ use crate::columns::columns_of;
 use crate::coverage::Coverage;
 use crate::read::Reading;
 
+pub use self::evidence::evidence;
 pub use self::fitting::{context_tokens, fit};
 
 use self::asked::{Kind, holds_new_value, kind_of};
@@ -34,11 +36,23 @@ pub struct Known {
     /// term. The terms of `pikerag_language::query_terms`, in their order: sums of floats depend on
     /// it.
     pub rarity: Vec<(String, f32)>,
-    /// Sentences close to the question in meaning, by chunk, with single spaces. Closeness runs
-    /// from 0, as for unrelated sentences, to 1.
-    pub close: HashMap<ChunkId, Vec<(String, f32)>>,
+    /// The sentences of the base that are closest to the question in meaning, by chunk.
+    pub close: HashMap<ChunkId, Vec<CloseSentence>>,
     /// The terms that occur in no chunk of the base.
     pub absent: HashSet<String>,
+}
+
+/// A sentence that is close to a question in meaning.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CloseSentence {
+    /// Its words, with single spaces.
+    pub text: String,
+    /// How close it is, from 0, as unrelated sentences are, to 1. Some embedders give all sentences
+    /// of a base about the same similarity, so that a question may have no sentence above 0.
+    pub closeness: f32,
+    /// How close it is among the closest ones of this question, from 0 for the last to 1 for the
+    /// first.
+    pub standing: f32,
 }
 
 /// The quotes, and how well they fit.
@@ -222,7 +236,7 @@ impl<'a> Scorer<'a> {
             let is_done = quoted.iter().any(|held| held.terms.own.contains(term));
             rarity * unit.terms.presence(term) * if is_done { DONE } else { 1.0 }
         });
-        worth += CLOSE * self.closeness(unit);
+        worth += CLOSE * self.standing(unit);
         worth += CHARACTERS * self.characters.share(unit.text, unit.chunk);
         worth += if quoted.is_empty() { FIRST } else { LATER }.of(unit.place);
         if let Some(kind) = self.kind {
@@ -261,12 +275,22 @@ impl<'a> Scorer<'a> {
     }
 
     fn closeness(&self, unit: &Unit<'_>) -> f32 {
+        self.close(unit, |sentence| sentence.closeness)
+    }
+
+    fn standing(&self, unit: &Unit<'_>) -> f32 {
+        self.close(unit, |sentence| sentence.standing)
+    }
+
+    /// The largest value of the close sentences that a unit is, holds, or is a part of.
+    fn close(&self, unit: &Unit<'_>, value: impl Fn(&CloseSentence) -> f32) -> f32 {
         let Some(close) = self.known.close.get(&unit.chunk.id) else { return 0.0 };
         let text = unit.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let same = close.iter().filter(|(held, _)| {
-            *held == text || held.contains(&text) || text.contains(held.as_str())
+        let same = close.iter().filter(|sentence| {
+            let held = sentence.text.as_str();
+            held == text || held.contains(&text) || text.contains(held)
         });
-        same.map(|(_, close)| *close).fold(0.0, f32::max)
+        same.map(value).fold(0.0, f32::max)
     }
 
     /// The names of earlier quotes that the question does not hold.
@@ -419,7 +443,8 @@ mod tests {
             for (id, text) in [notice, other, repeated].into_iter().enumerate() {
                 let chunk = chunk(id as u64, "T", text);
                 let sentence = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                known.close.insert(chunk.id, vec![(sentence, 1.0)]);
+                let close = CloseSentence { text: sentence, closeness: 1.0, standing: 1.0 };
+                known.close.insert(chunk.id, vec![close]);
                 context.add(1, chunk);
             }
             let question = Question::new("q", "What must visitors wear?");

@@ -1,9 +1,10 @@
 //! Asks a model to answer from the context: `â ← LLM(q, C)` (KAR³, Algorithm 1, line 14).
 
-use pikerag_knowledge::{Account, ChatModel, Context, Question, Role, Schema};
+use pikerag_knowledge::{Account, ChatModel, ChunkId, Context, Question, Role, Schema};
 use pikerag_language::estimate_tokens;
 use pikerag_prompt::{
-    AskError, Prompt, Reply, Unreadable, ask, closed, object, passages, quiet_headings, shape, text,
+    AskError, Prompt, Reply, Unreadable, ask_read, at_most, closed, object, passages,
+    quiet_headings, shape, text,
 };
 use serde_json::{Value, json};
 
@@ -11,7 +12,10 @@ use crate::Claim;
 use crate::form::how_to_answer;
 
 const PROMPT: Prompt = Prompt::new(Role::Answer, include_str!("prompts/answer.md"), 2048)
-    .with_earlier("reason/answer", &[include_str!("prompts/earlier/answer.1.md")]);
+    .with_earlier(
+        "reason/answer",
+        &[include_str!("prompts/earlier/answer.1.md"), include_str!("prompts/earlier/answer.2.md")],
+    );
 
 /// The model's reply, unchecked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +29,21 @@ pub struct Reading {
     /// The model's quotes, unchecked. A quote from a passage that does not exist goes to the first
     /// passage.
     pub claims: Vec<Claim>,
+    /// The passage that a brief reply names.
+    pub passage: Option<ChunkId>,
+}
+
+/// How much a model writes beside its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReplyLength {
+    /// Reasons in one or two sentences, and up to twelve quotes.
+    #[default]
+    Full,
+    /// The number of the passage alone, for a model that writes slowly: [`evidence`] finds the words that support the
+    /// answer.
+    ///
+    /// [`evidence`]: crate::evidence
+    Brief,
 }
 
 /// Answers a question from its context and, if there are any, from notes of earlier results: one
@@ -36,11 +55,11 @@ pub struct Reading {
 pub async fn read(
     model: &dyn ChatModel,
     question: &Question,
-    context: &Context,
-    notes: &str,
+    (context, notes): (&Context, &str),
+    length: ReplyLength,
     account: &mut Account,
 ) -> Result<Reading, AskError> {
-    read_by(&PROMPT, model, question, (context, notes), account).await
+    read_by(&PROMPT, model, question, (context, notes, length), account).await
 }
 
 /// As [`read`], for the final answer, which is shown while the model writes it.
@@ -50,18 +69,19 @@ pub async fn read(
 pub async fn read_finally(
     model: &dyn ChatModel,
     question: &Question,
-    context: &Context,
-    notes: &str,
+    (context, notes): (&Context, &str),
+    length: ReplyLength,
     account: &mut Account,
 ) -> Result<Reading, AskError> {
-    read_by(&PROMPT.answering_after("rationale"), model, question, (context, notes), account).await
+    let prompt = PROMPT.answering_after("rationale");
+    read_by(&prompt, model, question, (context, notes, length), account).await
 }
 
 async fn read_by(
     prompt: &Prompt,
     model: &dyn ChatModel,
     question: &Question,
-    (context, notes): (&Context, &str),
+    (context, notes, length): (&Context, &str, ReplyLength),
     account: &mut Account,
 ) -> Result<Reading, AskError> {
     let shown = match passages(context.chunks.iter().map(|held| &held.chunk)) {
@@ -72,11 +92,13 @@ async fn read_by(
     let (notes, form) = (quiet_headings(notes), how_to_answer(question));
     let inputs = [
         ("form", form.as_ref()),
+        ("brief", if length == ReplyLength::Brief { "yes" } else { "" }),
         ("context", shown.as_str()),
         ("notes", notes.as_str()),
         ("question", asked.as_str()),
     ];
-    let reply: RawReply = ask(model, prompt, &inputs, account).await?;
+    let schema = Some(schema(length));
+    let reply = ask_read(model, prompt, &inputs, schema, RawReply::read, account).await?;
     let mut claims = Vec::new();
     for (passage, quote) in reply.quotes {
         let held = context.chunks.get(passage).or_else(|| context.chunks.first());
@@ -84,17 +106,25 @@ async fn read_by(
             claims.push(Claim { chunk: held.chunk.id, quote });
         }
     }
-    let missing = reply.missing.into_iter().collect();
-    Ok(Reading { answer: reply.answer, rationale: reply.rationale, missing, claims })
+    let named = reply.passage.and_then(|passage| context.chunks.get(passage));
+    Ok(Reading {
+        answer: reply.answer,
+        rationale: reply.rationale,
+        missing: reply.missing.into_iter().collect(),
+        claims,
+        passage: named.map(|held| held.chunk.id),
+    })
 }
+
+/// The tokens of the fixed part of the prompt of [`read`], about. It comes first, so that servers of slow models keep it
+/// from call to call.
+pub const FIXED_TOKENS: u32 = 329;
 
 /// The tokens of the prompt of [`read`] beside its passages, estimated.
 pub fn tokens_beside(question: &Question, notes: &str) -> u64 {
     let form = how_to_answer(question);
-    [PROMPT.template, form.as_ref(), question.text.as_str(), notes]
-        .map(estimate_tokens)
-        .iter()
-        .sum()
+    let others = [form.as_ref(), question.text.as_str(), notes];
+    u64::from(FIXED_TOKENS) + others.map(estimate_tokens).iter().sum::<u64>()
 }
 
 struct RawReply {
@@ -103,22 +133,13 @@ struct RawReply {
     missing: Option<String>,
     /// Passage numbers from 0, and the quoted words.
     quotes: Vec<(usize, String)>,
+    /// The passage number of a brief reply, from 0.
+    passage: Option<usize>,
 }
 
 impl Reply for RawReply {
     fn schema() -> Option<Schema> {
-        let citation = closed(
-            json!({"passage": {"type": "integer"}, "quote": {"type": "string", "maxLength": 600}}),
-        );
-        Some(shape(
-            "answer",
-            json!({
-                "rationale": {"type": "string", "maxLength": 1500},
-                "answer": {"type": "string"},
-                "lacking": {"type": ["string", "null"]},
-                "citations": {"type": "array", "items": citation, "maxItems": 12}
-            }),
-        ))
+        Some(schema(ReplyLength::Full))
     }
 
     fn read(reply: &str) -> Result<Self, Unreadable> {
@@ -128,12 +149,34 @@ impl Reply for RawReply {
             rationale: text(&object, "rationale").unwrap_or_default(),
             missing: missing_in(&object),
             quotes: quotes(&object),
+            passage: pikerag_prompt::index(&object, "passage", 10_000).ok().flatten(),
         })
     }
 }
 
 #[cfg(test)]
 pikerag_test_support::fuzz_replies! { reply_raw_reply: RawReply }
+
+/// The longest answer of a brief reply, in characters: a small model may go on without end.
+const BRIEF_ANSWER: usize = 600;
+
+/// Keys in the order in which the model must write them: reasons, or the passage, before the answer.
+fn schema(length: ReplyLength) -> Schema {
+    let quote = closed(json!({"passage": {"type": "integer"}, "quote": at_most(600)}));
+    let keys = match length {
+        ReplyLength::Full => json!({
+            "rationale": at_most(1500),
+            "answer": {"type": "string"},
+            "lacking": {"type": ["string", "null"]},
+            "citations": {"type": "array", "items": quote, "maxItems": 12}
+        }),
+        ReplyLength::Brief => json!({
+            "passage": {"type": "integer"},
+            "answer": at_most(BRIEF_ANSWER)
+        }),
+    };
+    shape("answer", keys)
+}
 
 /// A reply's entry "answer". Null is an empty answer: the model knows none.
 ///

@@ -5795,6 +5795,10 @@ export interface components {
             note: "readings_differ";
             rules: string;
         } | {
+            model: string;
+            /** @enum {string} */
+            note: "reading_rejected";
+        } | {
             /** @enum {string} */
             note: "answers_from_memory";
         } | {

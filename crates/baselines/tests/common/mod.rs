@@ -173,7 +173,18 @@ pub(crate) async fn solve(
     question: &Question,
     method: Method,
 ) -> Result<Answered, SolveError> {
-    let run = answer(ports, question, method, RunParams::default(), pending()).await;
+    solve_within(ports, question, method, None).await
+}
+
+/// The same with a model that may read this number of tokens at a time.
+pub(crate) async fn solve_within(
+    ports: &Ports,
+    question: &Question,
+    method: Method,
+    reads_at_most: Option<u32>,
+) -> Result<Answered, SolveError> {
+    let params = RunParams { reads_at_most, ..RunParams::default() };
+    let run = answer(ports, question, method, params, pending()).await;
     let events = run.trace().cloned().collect();
     run.result.map(|answer| Answered { answer, events, spent: run.record.cost.spent })
 }

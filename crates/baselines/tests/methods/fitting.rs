@@ -11,6 +11,7 @@ use pikerag_methods::{Finished, RunParams, adaptive, pike};
 use serde_json::json;
 
 use crate::methods::fixture::*;
+use crate::model_output::formats;
 
 const ASKED: &str = "How often is the pump of the northern crane greased?";
 const GREASED: &str = "The pump of the northern crane is greased every week.";
@@ -75,11 +76,70 @@ async fn a_slow_model_reads_the_best_sentences_and_its_quote_is_verified() {
     assert_eq!(answer.context, whole.result.unwrap().context);
 }
 
+/// A brief reply has no reasons and no quotes; the words that support it are found in its passage.
+#[tokio::test]
+async fn a_model_with_little_time_replies_briefly() {
+    for (limit, is_brief) in [(None, false), (Some(4000), false), (Some(600), true)] {
+        let reply = if is_brief { r#"{"passage": 1, "answer": "every week"}"# } else { REPLY };
+        let chat = script(&[(Role::Answer, &[reply])]);
+        let run = ask_by(method("naive-rag"), &chat, limit).await;
+        let request = &chat.requests()[0];
+        formats::check(request);
+        let prompt = prompt(request).unwrap();
+        assert_eq!(prompt.contains("rationale"), !is_brief, "{prompt}");
+        let schema = &request.schema.as_ref().unwrap().schema;
+        assert_eq!(schema["properties"].get("citations").is_some(), !is_brief, "{schema}");
+        let answer = run.result.unwrap();
+        let [citation] = &answer.citations[..] else { panic!("{:?}", answer.citations) };
+        assert_eq!((citation.check, citation.quote.as_str()), (Check::Verified, GREASED));
+        assert_eq!(answer.text, "every week");
+    }
+    // The words of this answer are in no sentence.
+    let chat = script(&[(Role::Answer, &[r#"{"passage": 1, "answer": "twice each month"}"#])]);
+    let answer = ask_by(method("naive-rag"), &chat, Some(600)).await.result.unwrap();
+    assert_eq!(answer.citations.len(), 0);
+    assert!(answer.rationale.starts_with("No sentence that was read"), "{}", answer.rationale);
+}
+
 #[tokio::test]
 async fn the_recorded_limit_gives_the_same_prompt_again() {
     let (first, chat) = ask_within(Some(600)).await;
     let (_, again) = ask_within(first.record.reads_at_most).await;
     assert_eq!(prompts(&chat), prompts(&again));
+}
+
+/// One call reads the best sentences of one retrieval, unless the model is known to collect facts and
+/// answer at once, or the user chose `adaptive` for it.
+#[tokio::test]
+async fn a_model_with_little_time_gets_one_call() {
+    let round = json!({
+        "thinking": "It says so.", "facts": [GREASED], "sufficient": true, "missing": [], "answer": "every week"
+    });
+    let round = round.to_string();
+    let brief = r#"{"passage": 1, "answer": "every week"}"#;
+    let pike = |l2: pike::L2, at_once: bool| {
+        let params =
+            pike::Params { class: Some(TaskClass::Factual), l2, ..pike::Params::default() };
+        Method::Pike(params).reading(Some(at_once))
+    };
+    let (auto, chosen) = (pike::L2::Auto, pike::L2::Adaptive);
+    let adaptive = |at_once: bool| method("adaptive").reading(Some(at_once));
+    for (asked, limit, roles) in [
+        (pike(auto, true), Some(600), vec![Role::Answer]),
+        (pike(auto, true), None, vec![Role::Look]),
+        (pike(auto, true), Some(2000), vec![Role::Look]),
+        (pike(chosen, true), Some(600), vec![Role::Look]),
+        (pike(chosen, false), Some(600), vec![Role::Answer]),
+        (adaptive(true), Some(600), vec![Role::Look]),
+        (adaptive(false), Some(600), vec![Role::Answer]),
+        (adaptive(false), None, vec![Role::Look, Role::Answer]),
+    ] {
+        let chat = script(&[(Role::Look, &[round.as_str()]), (Role::Answer, &[brief])]);
+        let run = ask_by(asked, &chat, limit).await;
+        let asked_for: Vec<Role> = chat.requests().iter().map(|request| request.role).collect();
+        assert_eq!(asked_for, roles, "{asked} {limit:?}");
+        assert_eq!(run.result.unwrap().text, "every week");
+    }
 }
 
 /// A reading round shows the best sentences too; its facts are found in the whole passages.

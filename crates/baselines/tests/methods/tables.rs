@@ -14,7 +14,7 @@ use pikerag_methods::{Ports, pike};
 use serde_json::{Value as Json, json};
 
 use super::fixture::hashes;
-use crate::common::{Answered, Files, Shelf, solve};
+use crate::common::{Answered, Files, Shelf, solve, solve_within};
 
 const ORDERS: &str = "date,region,product,amount\n2021-01-05,North,Pump,400\n2021-03-02,South,Valve,1200\n\
                       2021-07-19,North,Valve,900\n2022-02-11,North,Filter,250\n2022-05-30,South,Pump,1600\n\
@@ -26,6 +26,17 @@ async fn ask(question: &str, plans: &[Json], choices: &[&str]) -> (Answered, Arc
 }
 
 async fn ask_over(
+    orders: &str,
+    question: &str,
+    plans: &[Json],
+    choices: &[&str],
+) -> (Answered, Arc<ScriptedChat>) {
+    ask_within(None, orders, question, plans, choices).await
+}
+
+/// The same with a model that may read this number of tokens at a time.
+async fn ask_within(
+    reads_at_most: Option<u32>,
     orders: &str,
     question: &str,
     plans: &[Json],
@@ -59,7 +70,8 @@ async fn ask_over(
     let models = ChatModels { default: Some(chat.clone() as _), ..ChatModels::default() };
     let ports = Ports::new(shelf.base.clone(), Some(hashes()), models.into());
     let method = Method::Pike(pike::Params::default());
-    let answered = solve(&ports, &Question::new("q", question), method).await.unwrap();
+    let asked = Question::new("q", question);
+    let answered = solve_within(&ports, &asked, method, reads_at_most).await.unwrap();
     (answered, chat)
 }
 
@@ -172,6 +184,38 @@ async fn documents_are_read_if_no_table_fits() {
     let (answered, chat) = ask(question, &[none], &[]).await;
     assert!(text(&answered).contains("Nothing is known"), "{}", text(&answered));
     assert!(1 < chat.prompts().len());
+}
+
+/// A question for no figure is not refused because the model doubts its own query.
+#[tokio::test]
+async fn documents_are_read_if_the_model_rejects_its_query() {
+    let products = || [plan("product", "region = 'North'")];
+    let question = "Who painted the lift of the North orders?";
+    let (answered, chat) = ask(question, &products(), &["none"]).await;
+    assert_eq!(text(&answered), "Nothing is known.");
+    assert!(chat.prompts()[1].contains("\n# Readings\n"), "{}", chat.prompts()[1]);
+    let is_rejected = |event: &Event| matches!(event, Event::Noted { note } if matches!(note, Statement::Fact(Note::ReadingRejected { .. })));
+    assert!(answered.events.iter().any(is_rejected));
+}
+
+/// A model with time for one call reads passages in it, unless a figure is asked for.
+#[tokio::test]
+async fn a_slow_model_makes_no_query_for_a_fact() {
+    let shows_tables =
+        |chat: &ScriptedChat| chat.prompts().iter().any(|prompt| prompt.contains("\n# Tables\n"));
+    let (fact, figure) =
+        ("Who painted the lift of the North orders?", "What is the total amount in the North?");
+    for (question, limit, expected) in
+        [(fact, None, true), (fact, Some(500), false), (figure, Some(500), true)]
+    {
+        let (_, chat) = ask_within(limit, ORDERS, question, &[no_table()], &[]).await;
+        assert_eq!(shows_tables(&chat), expected, "{question} {limit:?}");
+    }
+    // What rules are sure of needs no second reading.
+    let question = "Which product has the amount 1600?";
+    let (answered, chat) = ask_within(Some(500), ORDERS, question, &[no_table()], &[]).await;
+    assert!(text(&answered).starts_with("Pump"), "{}", text(&answered));
+    assert_eq!(chat.prompts().len(), 0);
 }
 
 /// The model sees a table that a search finds, although no rule applies and other tables come

@@ -4,7 +4,7 @@
 mod chunks;
 mod estimates;
 mod fixture;
-mod formats;
+pub(crate) mod formats;
 mod hostile;
 mod prefix;
 mod repeating;

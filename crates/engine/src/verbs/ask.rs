@@ -195,8 +195,7 @@ async fn asked(session: &Session, request: &AskRequest) -> Result<AskResponse> {
                 level: request.level.or(params.level),
                 ..params
             };
-            let method = Method::Pike(params).reading(session.reads_at_once(&base).await);
-            method.within(reads_at_most)
+            Method::Pike(params).reading(session.reads_at_once(&base).await)
         }
         _ if request.class.is_some() || request.level.is_some() => {
             return Err(EngineError::ClassOfOtherMethod { method: name.to_owned() });

@@ -64,6 +64,9 @@ pub enum Note {
     WordsUnused { words: Vec<String> },
     /// How the rules and the model read the question over the tables.
     ReadingsDiffer { rules: String, model: String },
+    /// The model read the question over the tables so, and then rejected this reading: passages are
+    /// read instead.
+    ReadingRejected { model: String },
     /// No relevant passage gave an answer: the model answers from memory.
     AnswersFromMemory,
     /// The score of the answer from a passage.

@@ -15,7 +15,7 @@ use crate::{adaptive, crp_rag, hop_rag, kar3, naive_rag, ra_isf};
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum L2 {
-    /// `adaptive`; for a model that cannot read a round in time, `hop-rag`.
+    /// `adaptive`; for a model with little time, one retrieval and one call (`auto-rag`).
     #[default]
     Auto,
     /// Reads, searches for what is missing, and reads again.
@@ -45,6 +45,9 @@ impl L2 {
         reading: adaptive::Params,
     ) -> Result<Answer, SolveError> {
         match self {
+            Self::Auto if run.has_little_time() => {
+                adaptive::solve_at_once(ports, run, question, reading.weights).await
+            }
             Self::Auto | Self::Adaptive => adaptive::solve(ports, run, question, reading).await,
             Self::Kar3 => kar3::solve(ports, run, question, kar3::Params::default()).await,
             Self::RaIsf => ra_isf::solve(ports, run, question, ra_isf::Params::default()).await,

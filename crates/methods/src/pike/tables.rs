@@ -4,6 +4,7 @@
 
 mod ahead;
 mod asked;
+mod asks;
 mod decided;
 mod excerpt;
 mod kinds;
@@ -23,6 +24,7 @@ use pikerag_tables::{
 };
 
 pub(super) use self::ahead::Foreseen;
+pub(super) use self::asks::Asks;
 use self::decided::undecided;
 use self::lead::{Lead, lead, understood, with_plan};
 use super::cited::computed_answer;
@@ -56,17 +58,6 @@ pub(super) struct Reader {
     asks: Asks,
     /// The documents of the passages that fit the question best, the best first.
     found: Vec<SourceId>,
-}
-
-/// What the words of a question say, whatever the tables are.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Asks {
-    /// For what has not happened yet.
-    pub(super) ahead: bool,
-    /// For a figure.
-    pub(super) figure: bool,
-    /// For a figure or an amount, in words that also occur in questions about texts.
-    pub(super) amount: bool,
 }
 
 /// A reading that was worked out.
@@ -165,7 +156,7 @@ impl Reader {
             let own = class_of(reading);
             class.is_none_or(|class| class == own) && too_high(level, own).is_none()
         };
-        if self.is_for_model(ports) {
+        if self.is_for_model(ports, run) {
             // The class of what the model reads is known once it has read it.
             let is_open = class.is_none() && too_high(level, TaskClass::Quantitative).is_none();
             let is_fit = self.certain().map_or(is_open, fits);
@@ -198,7 +189,7 @@ impl Reader {
         question: &Question,
         class: Option<TaskClass>,
     ) -> Result<Option<Answer>, SolveError> {
-        let is_asked = (self.is_for_model(ports) && class.is_none())
+        let is_asked = (self.is_for_model(ports, run) && class.is_none())
             || ports.models.of(Role::Decompose).is_none();
         if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
@@ -315,8 +306,9 @@ impl Reader {
     }
 
     /// Whether a model makes a plan, too: there is one, and the question asks for a figure or an amount, or names something of
-    /// a table, with at least as many words that have a part in a plan as without one.
-    fn is_for_model(&self, ports: &Ports) -> bool {
+    /// a table, with at least as many words that have a part in a plan as without one. A model with little time
+    /// reads passages instead, unless a figure or an amount is asked for.
+    fn is_for_model(&self, ports: &Ports, run: &Run) -> bool {
         let names_some = |reading: &Reading| {
             reading.is_certain()
                 || (reading.is_grounded && reading.unused_weight() <= reading.n_used.max(1))
@@ -324,9 +316,8 @@ impl Reader {
         ports.models.of(Role::Decompose).is_some()
             && !self.asks.ahead
             && self.has_tables()
-            && (self.asks.figure
-                || self.asks.amount
-                || self.readings.first().is_some_and(names_some))
+            && (!self.asks.may_be_in_text()
+                || (!run.has_little_time() && self.readings.first().is_some_and(names_some)))
     }
 
     fn tables(&self, reading: &Reading) -> Vec<DataTable> {

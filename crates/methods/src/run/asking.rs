@@ -5,14 +5,32 @@ use pikerag_knowledge::facts::UnreadableReply;
 use pikerag_knowledge::{Event, ModelError, Role, error_chain};
 use pikerag_narrate::Language;
 use pikerag_prompt::{AskError, Prompt, Reply, ask, ask_sample};
+use pikerag_reason::ReplyLength;
 
 use super::Run;
 use crate::ports::{Ports, SolveError};
+
+/// The tokens of one reading round of `adaptive`: its prompt and 1,500 tokens of passages.
+const A_ROUND: u32 = 2000;
 
 impl Run {
     /// The tokens that the answering model may read at a time, if there is a limit.
     pub fn reads_at_most(&self) -> Option<u32> {
         self.params.reads_at_most
+    }
+
+    /// Whether the model cannot read a whole round of `adaptive` in time. It then gets one call where a method may choose,
+    /// and writes brief replies.
+    pub(crate) fn has_little_time(&self) -> bool {
+        self.reads_at_most().is_some_and(|most| most < A_ROUND)
+    }
+
+    /// How much the model writes beside its answers.
+    pub(crate) fn reply_length(&self) -> ReplyLength {
+        match self.has_little_time() {
+            true => ReplyLength::Brief,
+            false => ReplyLength::Full,
+        }
     }
 
     /// The language of the question, for sentences that no model writes.

@@ -115,12 +115,16 @@ fn sorted<'u, 'c>(units: &'u [Unit<'c>], worth: impl Fn(&Unit<'c>) -> f32) -> Ve
     scored.into_iter().map(|(_, unit)| unit).collect()
 }
 
-/// The parts of the chunk's text that show a unit: the heading above it, the header of its table,
-/// and the unit with the neighbours that it needs.
+/// The parts of the chunk's text that show a unit: the heading above it unless the chunk's title
+/// has it, the header of its table, and the unit with the neighbours that it needs.
 fn parts_of(unit: &Unit<'_>) -> Vec<Range<usize>> {
-    let body = body_start(unit.chunk);
+    let (body, text) = (body_start(unit.chunk), unit.chunk.text.as_str());
     let header = (0 < body).then_some(0..body);
-    let heading = heading_above(&unit.chunk.text, unit.span.start);
+    let is_new = |heading: &Range<usize>| {
+        let words = text.get(heading.clone()).unwrap_or_default().trim_matches(['#', ' ', '\t']);
+        !unit.chunk.headings.iter().any(|above| above == words)
+    };
+    let heading = heading_above(text, unit.span.start).filter(is_new);
     header.into_iter().chain(heading).chain([unit.span.clone()]).collect()
 }
 

@@ -144,6 +144,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   nothing_revised: ({ round }) => `No agent revised an idea, so critique ${round} is left out.`,
   perspectives: ({ names }) => `Perspectives: ${names.join(" · ")}.`,
   words_unused: ({ words }) => `The query does not use these words: ${words.join(", ")}.`,
+  reading_rejected: ({ model }) => `The model read the question as “${model}” and then rejected this reading: passages are read instead.`,
   readings_differ: ({ rules, model }) => `The rules read the question as “${rules}”, the model as “${model}”.`,
   wording_dropped: ({ figures }) => `The model’s wording names figures that no step gave (${figures.join(", ")}): the results of the steps are listed instead.`,
   counted_not_forecast: ({ last }) => `The records reach to ${last}: the run counts and does not forecast.`,

@@ -143,6 +143,7 @@ const notes: Dictionary<FactsOf["note"], "note"> = {
   nothing_revised: ({ round }) => `没有智能体修改想法，因此省去第 ${round} 轮互评。`,
   perspectives: ({ names }) => `视角：${names.join(" · ")}。`,
   words_unused: ({ words }) => `查询没有用到这些词：${words.join("、")}。`,
+  reading_rejected: ({ model }) => `模型把问题理解为“${model}”，随后又否定了这种理解：改为阅读段落。`,
   readings_differ: ({ rules, model }) => `规则把问题理解为“${rules}”，模型理解为“${model}”。`,
   wording_dropped: ({ figures }) => `模型的措辞含有各步骤都没有给出的数字（${figures.join("、")}）：改为列出各步骤的结果。`,
   counted_not_forecast: ({ last }) => `记录已到 ${last}：直接计数，不作预测。`,

@@ -40,7 +40,8 @@ enum Choice {
 impl Reader {
     /// Answers by the readings of rules and of the model of the role `decompose`. It refuses where readings
     /// stay undecided, and where the question asks for a figure and a table fits, but the model makes no
-    /// working plan. `None` where no table can answer the question.
+    /// working plan. `None` where no table can answer the question, and where the model rejects its own
+    /// reading of a question that texts may answer.
     ///
     /// # Errors
     /// See [`SolveError`].
@@ -78,6 +79,12 @@ impl Reader {
             (None, Asked::Plan(model)) => {
                 let is_right = has_numbers(question.query(), &model)
                     && self.choice(ports, run, question, &[&model]).await? == Some(Choice::First);
+                if !is_right && !is_classed && self.asks.may_be_in_text() {
+                    run.push(Event::Noted {
+                        note: Note::ReadingRejected { model: model.understood.clone() }.into(),
+                    });
+                    return Ok(None);
+                }
                 if !is_right {
                     return Ok(Some(undecided(run, question, &[*model])));
                 }
