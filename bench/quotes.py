@@ -53,7 +53,7 @@ def grade_of(answer):
 
 
 def asked(program, base, item, environment):
-    command = [program, "--offline", "--base", base, "ask", "--json", item["question"]]
+    command = [*program, "--base", base, "ask", "--json", item["question"]]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=base, check=False)
     try:
         answer = json.loads(done.stdout)["answer"]
@@ -108,9 +108,12 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--set", action="append", choices=SETS, help="only this set; may be repeated")
     parser.add_argument("--part", choices=("development", "apart"), help="only this part of the sets that have parts")
+    parser.add_argument("--settings", type=pathlib.Path, help="a settings file, such as one that names an embedder (default: none)")
     parser.add_argument("--rows", type=pathlib.Path, help="also write each question, as JSON lines")
     options = parser.parse_args()
-    program = str(pathlib.Path(options.program).resolve())
+    program = [str(pathlib.Path(options.program).resolve()), "--offline"]
+    if options.settings:
+        program += ["--config", str(options.settings.resolve())]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PIKERAG_")}
     every = []
     print(f"{'set':16}" + "".join(f"{column:>11}" for column in COLUMNS))
@@ -118,7 +121,7 @@ def main():
         for name in options.set or SETS[:2]:
             base = os.path.join(place, name.replace("/", "-"))
             os.makedirs(base)
-            command = [program, "--offline", "--base", base, "index", str(EXAMPLES / name / "docs")]
+            command = [*program, "--base", base, "index", str(EXAMPLES / name / "docs")]
             subprocess.run(command, check=True, capture_output=True, env=environment, cwd=base)
             with (EXAMPLES / name / "questions.jsonl").open(encoding="utf-8") as file:
                 items = [json.loads(line) for line in file]
