@@ -202,7 +202,9 @@ impl<M: ChatModel> ChatModel for Recorded<M> {
         self.ledger.keep_all(vec![call.clone()]).await.map_err(ledger_error)?;
         held.kept();
         let kept = self.ledger.find(&call.key).await.map_err(ledger_error)?;
-        read(&kept.unwrap_or(call), false)
+        // The record keeps neither: they are of this call, and not of the reply.
+        let (cached_tokens, timings) = (reply.cached_tokens, reply.timings);
+        Ok(ChatReply { cached_tokens, timings, ..read(&kept.unwrap_or(call), false)? })
     }
 
     async fn discard(&self, calls: &[CallRef]) -> Result<(), ModelError> {
@@ -307,6 +309,30 @@ mod tests {
           }
         ]
         "#);
+    }
+
+    /// Reports that its cache held seven tokens of each prompt.
+    struct Caching;
+
+    #[async_trait]
+    impl ChatModel for Caching {
+        fn name(&self) -> &'static str {
+            "fake"
+        }
+
+        async fn complete(&self, _: &ChatRequest) -> Result<ChatReply, ModelError> {
+            Ok(ChatReply { cached_tokens: 7, ..ChatReply::default() })
+        }
+    }
+
+    /// What the endpoint reports of a call reaches its caller, and is not told of a reply on record.
+    #[tokio::test]
+    async fn tokens_of_the_cache_are_those_of_a_new_call() {
+        let recorded = Recorded::new(Caching, Arc::new(MemoryLedger::default()), Mode::Record);
+        for cached in [7, 0] {
+            let reply = recorded.complete(&request("a")).await.unwrap();
+            assert_eq!(reply.cached_tokens, cached);
+        }
     }
 
     /// Two endpoints that use one model name share no records, except those from before records
