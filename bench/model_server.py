@@ -33,11 +33,13 @@ port = int(sys.argv[sys.argv.index("--port") + 1])
 mark = pathlib.Path(__file__).with_suffix(".taken")
 if not mark.exists():
     mark.touch()
+    taken = socket.create_server(("127.0.0.1", port))
+    taken.set_inheritable(True)
     if os.fork() == 0:
-        taken = socket.create_server(("127.0.0.1", port))
+        os.setsid()
         time.sleep(20)
         os._exit(0)
-    time.sleep(1)
+    taken.close()
 os.execv(os.environ["SERVE_PYTHON"], [os.environ["SERVE_PYTHON"], os.environ["SERVE_SCRIPT"], *sys.argv[1:]])
 """
 # llama.cpp's server by its own arguments, from the Python package.
@@ -156,7 +158,7 @@ def killed_between_calls(place):
 
 
 def without_memory(place):
-    limit = 700 << 20
+    limit = 200 << 20
     return seen(place.ask(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))))
 
 
@@ -189,7 +191,7 @@ def base_shared(place):
 TRIALS = {
     "killed during a call (`kill -9`, as the kernel does without memory)": killed_during_a_call,
     "killed between two calls of a server": killed_between_calls,
-    "memory limited to 700 MiB of data": without_memory,
+    "memory limited to 200 MiB of data": without_memory,
     "its port is taken by another program": port_taken,
     "two processes ask at the same time": two_processes,
     "command line and server ask one base at the same time": base_shared,

@@ -27,6 +27,19 @@ print("starts", flush=True)
 http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
 "#;
 
+/// The first time, leaves its port to another process and ends.
+const ROBBED: &str = r#"#!/usr/bin/env python3
+import os, pathlib, socket, sys, time
+mark = pathlib.Path(sys.argv[0] + ".taken")
+if not mark.exists():
+    mark.touch()
+    taken = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(10)
+    os._exit(1)
+"#;
+
 /// A program that ends at once.
 const BROKEN: &str = "#!/bin/sh\necho 'error: unknown architecture' >&2\nexit 1\n";
 
@@ -89,6 +102,17 @@ async fn a_server_starts_when_it_is_needed_and_again_after_its_end() {
     assert_ne!(group(&server).await, Some(before));
     drop(server);
     assert!(is_gone(&restarted.base_url).await);
+}
+
+#[tokio::test]
+async fn a_server_whose_port_is_taken_gets_another_one() {
+    let program = format!("{ROBBED}{}", FAKE.trim_start_matches("#!/usr/bin/env python3"));
+    let (_home, settings) = place(&program);
+    let server = server(&settings);
+    let serving = server.serving().await.unwrap();
+    assert!(settings.server.as_ref().unwrap().with_extension("taken").is_file());
+    drop(server);
+    assert!(is_gone(&serving.base_url).await);
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ use crate::random::random_hex;
 const STARTING: Duration = Duration::from_mins(5);
 /// The pause between two checks of a starting server.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Ports that a server is started at, at most.
+const PORTS: usize = 3;
 /// Runs llama.cpp's own program, which does not read its standard input, and kills it when the
 /// input of the shell closes.
 const GUARD: &str = r#"exec 3<&0
@@ -102,7 +104,8 @@ pub(crate) struct ModelProcess {
 }
 
 impl ModelProcess {
-    /// Starts a server and waits until it answers.
+    /// Starts a server and waits until it answers. If another program takes its port in the meantime,
+    /// it gets another one.
     ///
     /// # Cancel safety
     /// Dropping the future ends the server.
@@ -111,13 +114,37 @@ impl ModelProcess {
         model: &ServedModel,
         transport: &Transport,
     ) -> Result<Self, LocalModelError> {
+        let mut n_left = PORTS;
+        loop {
+            n_left -= 1;
+            let port = match program {
+                ServerProgram::LlamaServer(_) => free_port().map_err(|source| {
+                    LocalModelError::NotStarted { program: program.path().to_owned(), source }
+                })?,
+                ServerProgram::Python(_) => 0,
+            };
+            match Self::start_at(program, model, transport, port).await {
+                Err(LocalModelError::Ended { .. }) if 0 < n_left && is_taken(port) => {
+                    tracing::warn!(
+                        port,
+                        "another program has taken the port of the model's server"
+                    );
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// The same at this port; 0 if the server chooses its own.
+    async fn start_at(
+        program: &ServerProgram,
+        model: &ServedModel,
+        transport: &Transport,
+        port: u16,
+    ) -> Result<Self, LocalModelError> {
         let not_started =
             |source| LocalModelError::NotStarted { program: program.path().to_owned(), source };
         let key = random_key()?;
-        let port = match program {
-            ServerProgram::LlamaServer(_) => free_port().map_err(not_started)?,
-            ServerProgram::Python(_) => 0,
-        };
         let log = File::create(model.log()).map_err(not_started)?;
         let output = match program {
             ServerProgram::LlamaServer(_) => Stdio::from(log.try_clone().map_err(not_started)?),
@@ -251,4 +278,9 @@ fn random_key() -> Result<Secret, LocalModelError> {
 /// A port of this machine that is free now. If another program takes it first, the server ends.
 fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// Whether a program listens at a port.
+fn is_taken(port: u16) -> bool {
+    port != 0 && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err()
 }
