@@ -325,7 +325,7 @@ mod tests {
         }
     }
 
-    /// What the endpoint reports of a call reaches its caller, and is not told of a reply on record.
+    /// The report of the endpoint on a call reaches its caller. A reply on record has none.
     #[tokio::test]
     async fn tokens_of_the_cache_are_those_of_a_new_call() {
         let recorded = Recorded::new(Caching, Arc::new(MemoryLedger::default()), Mode::Record);
