@@ -23,6 +23,9 @@ const COMMON: f32 = 0.1;
 const CLOSE: usize = 200;
 /// The share of unrelated pairs of sentences that are less similar than a close sentence.
 const UNRELATED: f32 = 0.95;
+/// If the closest sentence is less close than this, similarities are too flat to tell close from unrelated, and
+/// the order of the sentences counts alone.
+const FLAT: f32 = 0.3;
 /// The part of the range from that similarity to 1 that counts as fully close: no sentence equals its question.
 const CLOSEST: f32 = 0.78;
 
@@ -92,12 +95,15 @@ async fn close(
     for found in nearest_atoms(ports.base.as_ref(), kind, &vectors, CLOSE, -1.0, &[]).await? {
         let (Some(first), Some(last)) = (found.first(), found.last()) else { continue };
         let (best, worst) = (first.score, last.score);
+        let closeness = |score: f32| ((score - start) / range).clamp(0.0, 1.0);
+        let is_flat = closeness(best) < FLAT;
         for hit in found {
-            let sentence = CloseSentence {
-                text: hit.item.text,
-                closeness: ((hit.score - start) / range).clamp(0.0, 1.0),
-                standing: (hit.score - worst) / (best - worst).max(f32::EPSILON),
+            let closeness = closeness(hit.score);
+            let standing = match is_flat {
+                true => (hit.score - worst) / (best - worst).max(f32::EPSILON),
+                false => closeness,
             };
+            let sentence = CloseSentence { text: hit.item.text, closeness, standing };
             close.entry(hit.item.chunk).or_default().push(sentence);
         }
     }

@@ -50,8 +50,8 @@ pub struct CloseSentence {
     /// How close it is, from 0, as unrelated sentences are, to 1. Some embedders give all sentences
     /// of a base about the same similarity, so that a question may have no sentence above 0.
     pub closeness: f32,
-    /// How close it is among the closest ones of this question, from 0 for the last to 1 for the
-    /// first.
+    /// How close it is for the choice of quotes: its closeness, or its place among the closest ones of
+    /// this question, from 0 for the last to 1 for the first, if none has a closeness that tells.
     pub standing: f32,
 }
 
