@@ -5,7 +5,7 @@ use pikerag_knowledge::{
     Statement, WrittenBy,
 };
 use pikerag_narrate::{InWords, Language, Sentence};
-use pikerag_reason::{Claim, Quoted, Reading, cite, evidence, read_finally};
+use pikerag_reason::{Claim, Quoted, Reading, ReplyLength, cite, evidence, read_finally};
 
 use crate::editions::with_marked_titles;
 use crate::fitting::fitted;
@@ -61,13 +61,19 @@ pub async fn answer_whole(
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
     let (read, length) = ((&*shown, notes), run.reply_length());
     let asked = read_finally(&narrowed, question, read, length, &mut run.account).await;
-    Ok(run.readable(Role::Answer, asked)?.map(|reading| supported(question, context, reading)))
+    let reading = run.readable(Role::Answer, asked)?;
+    Ok(reading.map(|reading| supported(question, context, length, reading)))
 }
 
 /// A reading with the words of the context that support it, where a brief reply has no quotes. Where no sentence has the
 /// answer's words, the reasons say so.
-pub(crate) fn supported(question: &Question, context: &Context, mut reading: Reading) -> Reading {
-    let has_no_quotes = reading.passage.is_some() && reading.claims.is_empty();
+pub(crate) fn supported(
+    question: &Question,
+    context: &Context,
+    length: ReplyLength,
+    mut reading: Reading,
+) -> Reading {
+    let has_no_quotes = length == ReplyLength::Brief && reading.claims.is_empty();
     if has_no_quotes && !reading.answer.trim().is_empty() {
         reading.claims = evidence(question, context, reading.passage, &reading.answer);
         if reading.claims.is_empty() {

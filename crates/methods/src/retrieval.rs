@@ -304,5 +304,6 @@ pub async fn answer_step(
     let narrowed = Narrowed::new(model, question, shown.chunks.len(), run);
     let length = run.reply_length();
     let asked = read(&narrowed, question, (&*shown, notes), length, &mut run.account).await;
-    Ok(run.readable(Role::Answer, asked)?.map(|reading| supported(question, context, reading)))
+    let reading = run.readable(Role::Answer, asked)?;
+    Ok(reading.map(|reading| supported(question, context, length, reading)))
 }

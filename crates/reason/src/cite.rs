@@ -232,7 +232,8 @@ fn sentences_with(context: &Context, answer: &str) -> Vec<Claim> {
     claims
 }
 
-fn folded(text: &str) -> Vec<String> {
+/// The words of a text without case and accents.
+pub(crate) fn folded(text: &str) -> Vec<String> {
     tokens(text).into_iter().map(|token| token.folded).collect()
 }
 

@@ -34,10 +34,9 @@ pub struct Reading {
 }
 
 /// How much a model writes beside its answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyLength {
     /// Reasons in one or two sentences, and up to twelve quotes.
-    #[default]
     Full,
     /// The number of the passage alone, for a model that writes slowly: [`evidence`] finds the words that support the
     /// answer.
@@ -117,7 +116,7 @@ async fn read_by(
 }
 
 /// The tokens of the fixed part of the prompt of [`read`], about. It comes first, so that servers of slow models keep it
-/// from call to call.
+/// from call to call. Kept runs were cut with this number, so that rewording the prompt does not change it.
 pub const FIXED_TOKENS: u32 = 329;
 
 /// The tokens of the prompt of [`read`] beside its passages, estimated.

@@ -1,11 +1,11 @@
 //! Finds the sentence or row that supports an answer which a model gave without quotes.
 
 use pikerag_knowledge::{Chunk, ChunkId, Context, Question};
-use pikerag_language::fold::tokens;
 use pikerag_language::{query_terms, sentences};
 
 use super::units::{Unit, units};
 use crate::Claim;
+use crate::cite::folded;
 use crate::coverage::Coverage;
 
 /// Weights of the answer's words, and of the passage that the model named, beside the share of the
@@ -74,10 +74,6 @@ fn share(wanted: &[String], text: &str) -> f32 {
     let held = folded(text);
     let n_held = wanted.iter().filter(|word| held.contains(word)).count();
     n_held as f32 / wanted.len().max(1) as f32
-}
-
-fn folded(text: &str) -> Vec<String> {
-    tokens(text).into_iter().map(|token| token.folded).collect()
 }
 
 #[cfg(test)]
