@@ -19,6 +19,7 @@ pub use reranker::ScriptedReranker;
 
 /// A chat model that gives scripted replies. It records its requests.
 pub struct ScriptedChat {
+    name: &'static str,
     reply: Box<ChatScript>,
     latency: Duration,
     requests: Mutex<Vec<ChatRequest>>,
@@ -68,12 +69,20 @@ impl ScriptedChat {
         reply: impl Fn(usize, &ChatRequest) -> Result<String, ModelError> + Send + Sync + 'static,
     ) -> Self {
         Self {
+            name: "fake",
             reply: Box::new(reply),
             latency: Duration::ZERO,
             requests: Mutex::default(),
             in_flight: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
         }
+    }
+
+    /// The same under another name than `fake`.
+    #[must_use]
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// Delays each reply by `latency`.
@@ -103,7 +112,7 @@ impl ScriptedChat {
 #[async_trait]
 impl ChatModel for ScriptedChat {
     fn name(&self) -> &'static str {
-        "fake"
+        self.name
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {

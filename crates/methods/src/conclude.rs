@@ -37,7 +37,9 @@ pub async fn conclude_with(
 ) -> Result<Answer, SolveError> {
     let why = match ports.models.of(Role::Answer) {
         Some(_) => match answer_whole(ports, run, question, &context, notes).await? {
-            Some(reading) => return conclude_read(ports, context, reading, run).await,
+            Some(reading) => {
+                return conclude_read_or_quote(ports, question, context, reading, run).await;
+            }
             None => Quoting::ReplyUnreadable,
         },
         None => Quoting::NoModel,
@@ -65,6 +67,21 @@ pub async fn answer_whole(
     Ok(reading.map(|reading| supported(question, context, length, reading)))
 }
 
+/// Ends with an answer to the question itself. One whose words no sentence has is left out, and quotes take its place:
+/// a small model that finds no answer invents one.
+pub(crate) async fn conclude_read_or_quote(
+    ports: &Ports,
+    question: &Question,
+    context: Context,
+    reading: Reading,
+    run: &mut Run,
+) -> Result<Answer, SolveError> {
+    match reading.is_unsupported {
+        true => conclude_quoting(ports, question, context, Quoting::AnswerUnsupported, run).await,
+        false => conclude_read(ports, context, reading, run).await,
+    }
+}
+
 /// A reading with the words of the context that support it, where a brief reply has no quotes. Where no sentence has the
 /// answer's words, the reasons say so.
 pub(crate) fn supported(
@@ -76,7 +93,8 @@ pub(crate) fn supported(
     let has_no_quotes = length == ReplyLength::Brief && reading.claims.is_empty();
     if has_no_quotes && !reading.answer.trim().is_empty() {
         reading.claims = evidence(question, context, reading.passage, &reading.answer);
-        if reading.claims.is_empty() {
+        reading.is_unsupported = reading.claims.is_empty();
+        if reading.is_unsupported {
             let language = Language::of(question.query());
             reading.rationale = Sentence::AnswerUnsupported.in_words(language);
         }
@@ -116,11 +134,21 @@ async fn conclude_quoting(
             false => Sentence::NotMentioned(&absent).in_words(Language::of(question.query())),
         };
     }
+    if why == Quoting::AnswerUnsupported {
+        let left_out = Sentence::AnswerLeftOut.in_words(Language::of(question.query()));
+        reading.rationale = joined(left_out, &reading.rationale);
+    }
     let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
     mark_best(&mut answer.citations, &best);
     answer.refused = grade == Grade::NotFound;
     answer.quotes = Some(Quotes { grade, absent });
     Ok(answer)
+}
+
+/// Two sentences, the second of which may be empty.
+fn joined(first: String, second: &str) -> String {
+    let gap = if second.is_empty() || first.ends_with('。') { "" } else { " " };
+    first + gap + second
 }
 
 /// The names of a run's question for which the documents' names are suggested.

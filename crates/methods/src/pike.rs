@@ -15,14 +15,14 @@ mod params;
 mod plan;
 mod predict;
 mod prospect;
+mod read;
 mod scheme;
+mod stated;
 mod structured;
 mod summarize;
 mod tables;
 mod things;
 mod words;
-
-use std::num::NonZeroUsize;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -42,12 +42,13 @@ pub use self::l2::L2;
 use self::level::{passages, verdict};
 use self::limit::too_high;
 pub use self::params::{Params, Unsettled};
+use self::read::read;
 use self::scheme::steps;
 use self::tables::Foreseen;
-use crate::adaptive;
 use crate::collections::Collection;
 use crate::decompose::inquire;
 use crate::feedback::Recall;
+use crate::fitting::in_little_time;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
 use crate::verified_use::VerifiedUse;
@@ -97,6 +98,10 @@ async fn solved(
     if params.level == Some(Level::L0) {
         return passages(ports, run, question).await;
     }
+    // Who sets the class, or lets the model find it, wants its steps, too.
+    let is_usual = params.class.is_none() && params.classify != Classifier::Model;
+    let in_time = in_little_time(ports, run).filter(|_| is_usual);
+    let ports = in_time.as_ref().unwrap_or(ports);
     let evidence = gathered(ports, question, params).await?;
     let recall = Recall::of(ports, question, &evidence.found).await?;
     let why_again = if params.class.is_some() || params.level.is_some() {
@@ -232,6 +237,10 @@ async fn answered(
     match class {
         TaskClass::Factual => listed_or_read(ports, run, question, params, evidence).await,
         TaskClass::Bridging => read(ports, run, question, params).await,
+        // The table of a comparison takes longer to write than the time for an answer.
+        TaskClass::Comparative if run.has_little_time() && params.class.is_none() => {
+            read(ports, run, question, params).await
+        }
         TaskClass::Comparative => compare::answer(ports, run, question, params, evidence).await,
         TaskClass::Summarizing => summarize::answer(ports, run, question, params).await,
         TaskClass::Creative => {
@@ -294,32 +303,6 @@ async fn listed_or_read(
         }
     }
     read(ports, run, question, params).await
-}
-
-async fn read(
-    ports: &Ports,
-    run: &mut Run,
-    question: &Question,
-    params: Params,
-) -> Result<Outcome, SolveError> {
-    let answer = match params.level {
-        Some(Level::L1) => {
-            let once = adaptive::Params { looks: NonZeroUsize::MIN, ..params.reading };
-            adaptive::solve(ports, run, question, once).await?
-        }
-        _ => params.l2.solve(ports, run, question, params.reading).await?,
-    };
-    Ok(Outcome::Answered(settled(answer, params, Language::of(question.query()))))
-}
-
-/// The answer; refused if something is missing from it and the parameters want no such answer.
-fn settled(mut answer: Answer, params: Params, language: Language) -> Answer {
-    if params.unsettled == Unsettled::Refused && !answer.refused && !answer.missing.is_empty() {
-        answer.refused = true;
-        let likeliest = Sentence::MostLikely(&answer.text).in_words(language);
-        answer.text = Sentence::Insufficient(&likeliest).in_words(language);
-    }
-    answer
 }
 
 /// The plan failed, and the documents are read instead.

@@ -216,6 +216,13 @@ impl Ports {
         }
     }
 
+    /// The same ports without the chat models of these roles.
+    #[must_use]
+    pub fn without(&self, roles: &[Role]) -> Self {
+        let models = Models { chat: self.models.chat.without(roles), ..self.models.clone() };
+        Self { models, ..self.clone() }
+    }
+
     /// The same ports for a part of a question, see [`Models::for_parts`].
     #[must_use]
     pub fn for_parts(&self) -> Self {

@@ -35,6 +35,10 @@ pub enum Sentence<'a> {
     NoAnswer,
     /// No sentence that was read holds the answer's words.
     AnswerUnsupported,
+    /// The same of an answer that is not shown.
+    AnswerLeftOut,
+    /// What an answer lacks that its model does not find in the cited passage.
+    StatingPassage,
     /// The documents' words that are searched for, because no passage has those of the question.
     SearchedFor(&'a [Respelling]),
     /// The documents' names that resemble names of the question, which no passage has.
@@ -98,6 +102,13 @@ impl InWords for Sentence<'_> {
                 "No sentence that was read has the words of this answer.",
                 "读过的句子中都没有这个答案的原话。",
             ),
+            Self::AnswerLeftOut => Words::new(
+                "The model's answer was left out: no sentence that was read has its words.",
+                "模型的答案未予采用：读过的句子中都没有它的原话。",
+            ),
+            Self::StatingPassage => {
+                Words::new("a passage that states this answer", "写明这一答案的段落")
+            }
             Self::NoAnswer => Words::new("No answer was found.", "没有找到答案。"),
             Self::SearchedFor(words) => {
                 let (typed, found) = both(words);

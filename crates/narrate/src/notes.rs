@@ -247,6 +247,10 @@ impl InWords for Quoting {
         match self {
             Self::NoModel => Words::new("No language model was used", "未使用语言模型"),
             Self::ReplyUnreadable => Words::new("The reply could not be read", "回复无法解析"),
+            Self::AnswerUnsupported => Words::new(
+                "No sentence that was read has the words of the model's answer",
+                "读过的句子中都没有模型答案的原话",
+            ),
         }
     }
 }

@@ -444,6 +444,8 @@ fn sentences_have_words() {
         Sentence::NotInDocuments,
         Sentence::NoAnswer,
         Sentence::AnswerUnsupported,
+        Sentence::AnswerLeftOut,
+        Sentence::StatingPassage,
         Sentence::SearchedFor(respelled),
         Sentence::DidYouMean(respelled),
         Sentence::Insufficient(NAMED),

@@ -31,6 +31,8 @@ pub struct Reading {
     pub claims: Vec<Claim>,
     /// The passage that a brief reply names.
     pub passage: Option<ChunkId>,
+    /// Whether it is a brief reply and no sentence of the context has its words.
+    pub is_unsupported: bool,
 }
 
 /// How much a model writes beside its answer.
@@ -112,6 +114,7 @@ async fn read_by(
         missing: reply.missing.into_iter().collect(),
         claims,
         passage: named.map(|held| held.chunk.id),
+        is_unsupported: false,
     })
 }
 

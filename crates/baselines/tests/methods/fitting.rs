@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pikerag_baselines::{Method, answer};
 use pikerag_doubles::{ScriptedChat, prompt};
-use pikerag_knowledge::{Check, Event, Note, Role, Statement, TaskClass};
+use pikerag_knowledge::{ChatRequest, Check, Event, Note, Role, Statement, TaskClass, WrittenBy};
 use pikerag_methods::{Finished, RunParams, adaptive, pike};
 use serde_json::json;
 
@@ -100,8 +100,10 @@ async fn a_model_with_little_time_replies_briefly() {
     {
         let chat = script(&[(Role::Answer, &[reply])]);
         let answer = ask_by(method("naive-rag"), &chat, Some(600)).await.result.unwrap();
-        assert_eq!(answer.citations.len(), 0);
-        assert!(answer.rationale.starts_with("No sentence that was read"), "{}", answer.rationale);
+        assert!(answer.rationale.starts_with("The model's answer was left out"), "{answer:?}");
+        assert_eq!(answer.written_by, WrittenBy::Quotation);
+        assert!(answer.citations[0].quote.starts_with(GREASED), "{:?}", answer.citations);
+        assert!(!answer.text.contains("twice each month"), "{}", answer.text);
     }
 }
 
@@ -113,14 +115,14 @@ async fn the_recorded_limit_gives_the_same_prompt_again() {
 }
 
 /// One call reads the best sentences of one retrieval, unless the model is known to collect facts and
-/// answer at once, or the user chose `adaptive` for it.
+/// answer at once, or the user chose `adaptive` for it. `pike` checks its answer by another, short call.
 #[tokio::test]
 async fn a_model_with_little_time_gets_one_call() {
     let round = json!({
         "thinking": "It says so.", "facts": [GREASED], "sufficient": true, "missing": [], "answer": "every week"
     });
     let round = round.to_string();
-    let brief = r#"{"passage": 1, "answer": "every week"}"#;
+    let brief = [r#"{"passage": 1, "answer": "every week"}"#, r#"{"stated": "yes"}"#];
     let pike = |l2: pike::L2, at_once: bool| {
         let params =
             pike::Params { class: Some(TaskClass::Factual), l2, ..pike::Params::default() };
@@ -129,20 +131,84 @@ async fn a_model_with_little_time_gets_one_call() {
     let (auto, chosen) = (pike::L2::Auto, pike::L2::Adaptive);
     let adaptive = |at_once: bool| method("adaptive").reading(Some(at_once));
     for (asked, limit, roles) in [
-        (pike(auto, true), Some(600), vec![Role::Answer]),
+        (pike(auto, true), Some(600), vec![Role::Answer, Role::Answer]),
         (pike(auto, true), None, vec![Role::Look]),
         (pike(auto, true), Some(2000), vec![Role::Look]),
         (pike(chosen, true), Some(600), vec![Role::Look]),
-        (pike(chosen, false), Some(600), vec![Role::Answer]),
+        (pike(chosen, false), Some(600), vec![Role::Answer, Role::Answer]),
         (adaptive(true), Some(600), vec![Role::Look]),
         (adaptive(false), Some(600), vec![Role::Answer]),
         (adaptive(false), None, vec![Role::Look, Role::Answer]),
     ] {
-        let chat = script(&[(Role::Look, &[round.as_str()]), (Role::Answer, &[brief])]);
+        let chat = script(&[(Role::Look, &[round.as_str()]), (Role::Answer, &brief)]);
         let run = ask_by(asked, &chat, limit).await;
         let asked_for: Vec<Role> = chat.requests().iter().map(|request| request.role).collect();
         assert_eq!(asked_for, roles, "{asked} {limit:?}");
         assert_eq!(run.result.unwrap().text, "every week");
+    }
+}
+
+/// The answer of a small model stays, but it is marked if the model does not find it in the cited passage.
+#[tokio::test]
+async fn an_answer_that_the_passage_does_not_state_lacks_one_that_does() {
+    let reply = r#"{"passage": 1, "answer": "every week"}"#;
+    for (stated, is_marked) in [("yes", false), ("no", true), ("perhaps", false)] {
+        let stated = json!({"stated": stated}).to_string();
+        let chat = script(&[(Role::Answer, &[reply, stated.as_str(), stated.as_str()])]);
+        let factual = Some(TaskClass::Factual);
+        let pike = Method::Pike(pike::Params { class: factual, ..pike::Params::default() });
+        let run = ask_by(pike, &chat, Some(600)).await;
+        let request = &chat.requests()[1];
+        formats::check(request);
+        let prompt = prompt(request).unwrap();
+        assert!(prompt.contains(GREASED) && prompt.contains("\nevery week"), "{prompt}");
+        let answer = run.result.unwrap();
+        assert_eq!((answer.text.as_str(), !answer.missing.is_empty()), ("every week", is_marked));
+    }
+}
+
+/// A small model would answer from another pump.
+#[tokio::test]
+async fn a_thing_that_no_document_has_is_named_without_a_call() {
+    let shelf = shelve(&[("care.md", &page(), &[])], Some(hashes())).await;
+    for (limit, is_asked) in [(Some(600), false), (None, true)] {
+        let chat = Arc::new(ScriptedChat::by(|_| Ok("{}".to_owned())));
+        let ports = ports(&shelf, Some(hashes()), &chat);
+        let params = RunParams { reads_at_most: limit, ..RunParams::default() };
+        let asked = question("q", "How often is the pump P-999 greased?");
+        let pike = Method::Pike(pike::Params::default());
+        let given = answer(&ports, &asked, pike, params, pending()).await.result.unwrap();
+        assert_eq!(!chat.requests().is_empty(), is_asked);
+        if !is_asked {
+            assert_eq!(given.quotes.as_ref().unwrap().absent, ["P-999"]);
+            assert!(given.refused && given.citations[0].quote.starts_with(GREASED), "{given:?}");
+        }
+    }
+}
+
+/// Rules take the steps before the answer, unless a role has a model of its own.
+#[tokio::test]
+async fn a_small_model_neither_classifies_nor_plans() {
+    let asked = "How many cranes are there, and why is the gate green?";
+    let shelf = shelve(&[("care.md", &page(), &[])], Some(hashes())).await;
+    for (has_own, limit, is_asked) in
+        [(false, Some(600), false), (true, Some(600), true), (false, None, true)]
+    {
+        let chat = Arc::new(ScriptedChat::by(|_| Ok("{}".to_owned())));
+        let own = Arc::new(ScriptedChat::by(|_| Ok("{}".to_owned())).named("own"));
+        let mut ports = ports(&shelf, Some(hashes()), &chat);
+        if has_own {
+            for role in [Role::Classify, Role::Decompose] {
+                ports.models.chat.by_role.insert(role, own.clone() as _);
+            }
+        }
+        let params = RunParams { reads_at_most: limit, ..RunParams::default() };
+        let pike = Method::Pike(pike::Params::default());
+        answer(&ports, &question("q", asked), pike, params, pending()).await;
+        let asked = [chat.requests(), own.requests()].concat();
+        let by_rules =
+            |request: &ChatRequest| matches!(request.role, Role::Classify | Role::Decompose);
+        assert_eq!(asked.iter().any(by_rules), is_asked, "{has_own} {limit:?}");
     }
 }
 

@@ -22,7 +22,7 @@ use pikerag_methods::{
 use pikerag_records::propose_by_model;
 use serde_json::json;
 
-use crate::common::{Files, Shelf, solve};
+use crate::common::{Files, Shelf, solve, solve_within};
 use crate::model_output::fixture::{index_with, tools};
 use crate::model_output::formats;
 
@@ -156,6 +156,7 @@ async fn no_injection_passes_for_a_part_of_any_prompt() {
         }
     }
     ask_in_steps(chat, &shelf).await;
+    ask_in_little_time(chat, &shelf).await;
     fill_forms(chat, &shelf).await;
     for injection in INJECTIONS {
         let turn = |by| Turn { by, text: format!("The crane. {injection}") };
@@ -199,6 +200,17 @@ async fn fill_forms(chat: &'static ScriptedChat, shelf: &Shelf) {
         let source =
             FillSource { question: &question.text, answer: &answer, complaint: Some(injection) };
         fill(Some(&chat), &schema, &source, &mut Account::default()).await.ok();
+    }
+}
+
+/// Asks a model that replies briefly and is then asked about its answer.
+async fn ask_in_little_time(chat: &'static ScriptedChat, shelf: &Shelf) {
+    let ports = Ports::new(shelf.base.clone(), None, ChatModels::one(Arc::new(chat)).into());
+    let class = Some(TaskClass::Factual);
+    let method = Method::Pike(pike::Params { class, ..pike::Params::default() });
+    for injection in INJECTIONS {
+        let question = Question::new("q", format!("Who built the Crane of Maker?\n{injection}"));
+        solve_within(&ports, &question, method, Some(600)).await.ok();
     }
 }
 
@@ -378,6 +390,9 @@ fn reply(turn: usize, request: &ChatRequest) -> String {
     }
     if !asked.contains("A JSON object and nothing else") {
         return format!("Maker {turn} built it.\n{injection}");
+    }
+    if asked.contains(r#"{"passage": 1, "answer": "the answer"}"#) {
+        return json!({"passage": 1, "answer": injection}).to_string();
     }
     let hostile = format!("Maker {turn}\n{injection}");
     let question = format!("Who is Maker {turn}? {injection}");

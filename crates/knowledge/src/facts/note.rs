@@ -135,6 +135,8 @@ pub enum Quoting {
     NoModel,
     /// The reply of the model could not be read.
     ReplyUnreadable,
+    /// No sentence that was read has the words of the model's answer.
+    AnswerUnsupported,
 }
 
 /// The fault of a reply.

@@ -30,6 +30,14 @@ impl ChatModels {
         self.by_role.get(&role).or(self.default.as_ref())
     }
 
+    /// These models for other roles than those.
+    #[must_use]
+    pub fn without(&self, roles: &[Role]) -> Self {
+        let kept = Role::ALL.iter().filter(|role| !roles.contains(role));
+        let by_role = kept.filter_map(|&role| Some((role, Arc::clone(self.shared(role)?))));
+        Self { default: None, by_role: by_role.collect() }
+    }
+
     /// These models, each wrapped.
     #[must_use]
     pub fn wrapped(self, wrap: impl Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel>) -> Self {

@@ -5,7 +5,7 @@ use crate::context::Rules;
 use pikerag_knowledge::{Answer, Context, Event, Question, StopReason};
 
 use super::{Fallback, Params, candidates, offline};
-use crate::conclude::{answer_whole, conclude_read, conclude_unread};
+use crate::conclude::{answer_whole, conclude_read, conclude_read_or_quote, conclude_unread};
 use crate::organizing::gathered;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;
@@ -59,7 +59,7 @@ pub(super) async fn read_twice(
     let first = answer_whole(ports, run, question, &context, "").await?;
     let Some(first) = first else { return conclude_unread(ports, question, context, run).await };
     if first.missing.is_empty() {
-        return conclude_read(ports, context, first, run).await;
+        return conclude_read_or_quote(ports, question, context, first, run).await;
     }
     let hop = context.chunks.iter().map(|held| held.hop).max().unwrap_or(0) + 1;
     let needs = run.proposed(hop, first.rationale.clone(), first.missing.clone())?;

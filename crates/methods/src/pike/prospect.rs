@@ -290,7 +290,7 @@ async fn by_quotes(
     if claims.is_empty() || quoted.fit < FLOOR {
         let why = match because {
             Quoting::NoModel => Reason::JudgementNeedsModel,
-            Quoting::ReplyUnreadable => Reason::NothingToJudge,
+            Quoting::ReplyUnreadable | Quoting::AnswerUnsupported => Reason::NothingToJudge,
         };
         return Ok(Outcome::Nothing(Some(why), None));
     }
@@ -306,7 +306,7 @@ async fn by_quotes(
     worked.prospect = Some(prospect);
     let sentence = match because {
         Quoting::NoModel => Sentence::JudgementNeedsModel,
-        Quoting::ReplyUnreadable => Sentence::JudgementUnreadable,
+        Quoting::ReplyUnreadable | Quoting::AnswerUnsupported => Sentence::JudgementUnreadable,
     };
     let text = sentence.in_words(Language::of(question.query()));
     run.push(Event::Answered { answer: text.clone() });

@@ -4,7 +4,8 @@ use pikerag_knowledge::{Answer, Question, Reason, Value};
 use pikerag_narrate::{Language, gaps};
 
 use super::classify::Evidence;
-use super::{Params, figures, settled};
+use super::read::settled;
+use super::{Params, figures};
 use crate::collections::Collection;
 use crate::ports::{Ports, SolveError};
 use crate::run::Run;

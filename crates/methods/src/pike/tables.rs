@@ -156,7 +156,7 @@ impl Reader {
             let own = class_of(reading);
             class.is_none_or(|class| class == own) && too_high(level, own).is_none()
         };
-        if self.is_for_model(ports, run) {
+        if self.is_for_model(ports) {
             // The class of what the model reads is known once it has read it.
             let is_open = class.is_none() && too_high(level, TaskClass::Quantitative).is_none();
             let is_fit = self.certain().map_or(is_open, fits);
@@ -189,7 +189,7 @@ impl Reader {
         question: &Question,
         class: Option<TaskClass>,
     ) -> Result<Option<Answer>, SolveError> {
-        let is_asked = (self.is_for_model(ports, run) && class.is_none())
+        let is_asked = (self.is_for_model(ports) && class.is_none())
             || ports.models.of(Role::Decompose).is_none();
         if is_asked || !self.has_tables() || self.asks.ahead {
             return Ok(None);
@@ -306,9 +306,8 @@ impl Reader {
     }
 
     /// Whether a model makes a plan, too: there is one, and the question asks for a figure or an amount, or names something of
-    /// a table, with at least as many words that have a part in a plan as without one. A model with little time
-    /// reads passages instead, unless a figure or an amount is asked for.
-    fn is_for_model(&self, ports: &Ports, run: &Run) -> bool {
+    /// a table, with at least as many words that have a part in a plan as without one.
+    fn is_for_model(&self, ports: &Ports) -> bool {
         let names_some = |reading: &Reading| {
             reading.is_certain()
                 || (reading.is_grounded && reading.unused_weight() <= reading.n_used.max(1))
@@ -316,8 +315,7 @@ impl Reader {
         ports.models.of(Role::Decompose).is_some()
             && !self.asks.ahead
             && self.has_tables()
-            && (!self.asks.may_be_in_text()
-                || (!run.has_little_time() && self.readings.first().is_some_and(names_some)))
+            && (!self.asks.may_be_in_text() || self.readings.first().is_some_and(names_some))
     }
 
     fn tables(&self, reading: &Reading) -> Vec<DataTable> {

@@ -120,7 +120,7 @@ const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
 
 const likelihoods: Record<Schemas["Likelihood"], string> = { likely: "likely", unlikely: "unlikely", uncertain: "uncertain" };
 
-const quoting: Record<Schemas["Quoting"], string> = { no_model: "No language model was used", reply_unreadable: "The reply could not be read" };
+const quoting: Record<Schemas["Quoting"], string> = { no_model: "No language model was used", reply_unreadable: "The reply could not be read", answer_unsupported: "No sentence that was read has the words of the model’s answer" };
 
 const structures: Record<Schemas["Structure"], string> = { graph: "graph", tree: "tree", tags: "tags" };
 

@@ -119,7 +119,7 @@ const recollections: Dictionary<FactsOf["recollection"], "recollection"> = {
 
 const likelihoods: Record<Schemas["Likelihood"], string> = { likely: "很可能", unlikely: "不太可能", uncertain: "不确定" };
 
-const quoting: Record<Schemas["Quoting"], string> = { no_model: "未使用语言模型", reply_unreadable: "回复无法解析" };
+const quoting: Record<Schemas["Quoting"], string> = { no_model: "未使用语言模型", reply_unreadable: "回复无法解析", answer_unsupported: "读过的句子中都没有模型答案的原话" };
 
 const structures: Record<Schemas["Structure"], string> = { graph: "实体图谱", tree: "摘要树", tags: "标签" };
 
