@@ -9,7 +9,7 @@ const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", "
 
 /** The models of a server that has one: the page asks for them on a first visit, and in Settings. */
 export const MODELS = {
-  chat: { model: "gpt-4.1", address: "https://api.example.org/v1" }, offline: false, file: "pikerag.toml", found: [], catalogue: [], has_server: true, free_memory: null,
+  chat: { model: "gpt-4.1", address: "https://api.example.org/v1" }, roles: [], offline: false, file: "pikerag.toml", found: [], catalogue: [], has_server: true, free_memory: null,
   providers: [{ name: "openai", base_url: "https://api.openai.com/v1", model: "gpt-4.1-mini", variable: "OPENAI_API_KEY", has_key: false, azure_api_version: null, placeholders: [] }],
   pull: null,
 };

@@ -34,6 +34,7 @@ const budget = { server: { cap_usd: 20, cap_tokens: null, cap_calls: 5000, spent
 const known = (name, more) => ({ name, title: `${name} Instruct, 4 bits (Q4_K_M)`, licence: "Apache-2.0", languages: ["en", "zh", "fr"], bytes: 1_117_320_736, memory: 1_900_000_000, reads: null, writes: null, from: "hub", is_here: false, is_used: false, ...more });
 const listed = {
   ...MODELS,
+  roles: ["answer", "atomize", "tag", "judge"].map((role) => ({ role, own: null })),
   found: [{ program: "Ollama", base_url: "http://127.0.0.1:11434/v1", models: ["qwen3:8b", HOSTILE] }, { program: "vLLM", base_url: "http://127.0.0.1:8000/v1", models: [] }],
   catalogue: [known("smollm2-135m", { languages: ["en"], reads: 310, writes: 75, from: "packages", is_here: true }), known("qwen2.5-1.5b"), known("qwen2.5-7b", { memory: 9_000_000_000 }), known("own", { title: "", licence: "", languages: [], from: null, is_here: true, is_used: true })],
   free_memory: 4_000_000_000,
@@ -119,6 +120,62 @@ async function bodyOf(request) {
   return JSON.parse(text);
 }
 
+/** A task gets a model of its own and loses it; a file that no task uses is deleted after a second look. */
+async function tasksHaveModels(browser) {
+  const own = { model: "qwen2.5-7b", address: "http://127.0.0.1:11434/v1" };
+  let current = { ...listed, roles: listed.roles.map((one) => (one.role === "atomize" ? { ...one, own } : one)) };
+  const sent = [];
+  const ofRole = (role, own) => ({ ...current, roles: current.roles.map((one) => (one.role === role ? { ...one, own } : one)) });
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/models": () => current,
+    "PUT /api/v1/models/chosen": async (request) => {
+      const body = await bodyOf(request);
+      sent.push(body);
+      const chat = { model: body.model, address: null };
+      current = ofRole(body.role, chat);
+      return { chat, is_here: true, needs_key: null, needs_restart: [] };
+    },
+    "DELETE /api/v1/models/chosen": (request) => {
+      sent.push(new URL(request.url, url).searchParams.get("role"));
+      current = ofRole("atomize", null);
+      return { chat: current.chat, is_here: true, needs_key: null, needs_restart: [] };
+    },
+    "DELETE /api/v1/models/files/smollm2-135m": (request, response) => {
+      sent.push("smollm2-135m");
+      current = { ...current, catalogue: current.catalogue.map((model) => (model.name === "smollm2-135m" ? { ...model, is_here: false } : model)) };
+      response.writeHead(204);
+      response.end();
+    },
+  });
+  const page = await open(browser, `${url}#/settings/default`, { viewport: PHONE });
+  await page.getByText("Tasks with a model of their own keep it.").waitFor();
+  await page.getByLabel("Task", { exact: true }).selectOption("atomize");
+  await page.getByText("This task has a model of its own: qwen2.5-7b.").waitFor();
+  await isSound(page);
+  await shoot(page, "task");
+  await page.getByRole("button", { name: "Use the model of all tasks" }).click();
+  await page.getByText("This task uses the model of all tasks.").waitFor();
+  assert.equal(sent.pop(), "atomize");
+  await page.getByRole("tab", { name: "Open models" }).click();
+  await page.getByRole("button", { name: "Use smollm2-135m" }).click();
+  await page.getByText("smollm2-135m is in use now for this task: questions of a passage").waitFor();
+  assert.deepEqual(sent.pop(), { role: "atomize", model: "local:smollm2-135m" });
+  await page.getByText("This task has a model of its own: smollm2-135m.").waitFor();
+
+  assert.equal(await page.getByRole("button", { name: "Delete the file of own" }).count(), 0, "it is in use");
+  await page.getByRole("button", { name: "Delete the file of smollm2-135m" }).click();
+  await page.getByText("You can download the model again.").waitFor();
+  await isSound(page);
+  await shoot(page, "delete-model");
+  assert.equal(sent.length, 0, "nothing is deleted at once");
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Download smollm2-135m" }).waitFor();
+  assert.deepEqual(sent, ["smollm2-135m"]);
+  close();
+  await page.context().close();
+}
+
 /** A model is downloaded, tested and set; a key is sent once and shown nowhere. */
 async function chooses(browser) {
   let current = { ...listed, chat: null };
@@ -167,7 +224,7 @@ async function chooses(browser) {
   ends();
   await page.getByRole("button", { name: "Use qwen2.5-1.5b" }).click();
   await page.getByText("qwen2.5-1.5b is in use now").first().waitFor();
-  assert.deepEqual(sent.pop(), { model: "local:qwen2.5-1.5b" });
+  assert.deepEqual(sent.pop(), { role: null, model: "local:qwen2.5-1.5b" });
 
   await page.getByRole("tab", { name: "Provider or endpoint" }).click();
   await page.getByLabel("Provider", { exact: true }).selectOption("azure");
@@ -182,7 +239,7 @@ async function chooses(browser) {
   isWrong = false;
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("The model replied after").waitFor();
-  const chosen = { model: "deepseek-flash", base_url: "https://api.deepseek.com", api_key: "sk-typed", azure_api_version: null };
+  const chosen = { role: null, model: "deepseek-flash", base_url: "https://api.deepseek.com", api_key: "sk-typed", azure_api_version: null };
   assert.deepEqual(sent.pop(), chosen);
   await page.getByRole("button", { name: "Use", exact: true }).click();
   await page.getByText("deepseek-flash is in use now").first().waitFor();
@@ -456,6 +513,7 @@ try {
   await looks(browser);
   await models(browser);
   await chooses(browser);
+  await tasksHaveModels(browser);
   await basesAreManaged(browser);
   await keys(browser);
   await firstKeyStays(browser);

@@ -49,7 +49,7 @@ pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub(crate) use self::file::MOST_PARSERS;
 use self::file::SettingsFile;
-pub(crate) use self::keys::overriding_variable;
+pub(crate) use self::keys::{overriding_address, overriding_variable};
 pub use self::local::LocalSettings;
 pub use self::providers::{PROVIDERS, Provider, UnknownProvider};
 pub use self::refused::RefusedValue;

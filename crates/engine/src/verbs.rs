@@ -110,7 +110,9 @@ pub use self::runs::{
 };
 pub use self::search::{Recorded, SearchHit, SearchRequest, SearchResponse, search};
 pub use self::sent::{SentError, SentFile, sent, sent_as};
-pub use self::set_chat::{ReadAgain, SetChatResponse, SettingsPlace, set_chat};
+pub use self::set_chat::{
+    ReadAgain, SetChatResponse, SettingsPlace, roles_with_models, set_chat, unset_chat,
+};
 pub use self::status::{StatusResponse, status};
 pub use self::tables::{SqlRequest, sql, table, tables};
 pub use self::tags::{

@@ -3,6 +3,7 @@
 pub(crate) mod ask;
 pub(crate) mod bases;
 pub(crate) mod budget;
+pub(crate) mod chosen_models;
 pub(crate) mod configured;
 pub(crate) mod counters;
 pub(crate) mod files;

@@ -98,9 +98,7 @@ impl Pulls {
         let mut latest = self.lock();
         let running = latest.as_ref().map(|latest| latest.state.borrow().clone());
         if let Some(other) = running.filter(|pull| !pull.is_over()) {
-            return Err(Problem::new(409, "pull-running", Fault::Caller)
-                .saying(format!("`{}` is being fetched", other.name))
-                .hint("wait for its end, or DELETE /api/v1/models/pull"));
+            return Err(is_running(&other));
         }
         let pull = ModelPull {
             name: known.name.to_owned(),
@@ -119,6 +117,18 @@ impl Pulls {
             state.send_modify(|pull| end(pull, fetched));
         });
         Ok(pull)
+    }
+
+    /// Checks that no download of this model goes on.
+    ///
+    /// # Errors
+    /// One does.
+    pub(crate) fn is_idle(&self, name: &str) -> Result<(), Problem> {
+        let running = self.latest().filter(|pull| pull.name == name && !pull.is_over());
+        match running {
+            None => Ok(()),
+            Some(pull) => Err(is_running(&pull)),
+        }
     }
 
     /// The latest download, with its later states.
@@ -183,6 +193,12 @@ fn end(pull: &mut ModelPull, fetched: Option<Result<(), LocalModelError>>) {
             (pull.says, pull.says_zh) = (error_chain(&error), chinese_chain(&error));
         }
     }
+}
+
+fn is_running(pull: &ModelPull) -> Problem {
+    Problem::new(409, "pull-running", Fault::Caller)
+        .saying(format!("`{}` is being fetched", pull.name))
+        .hint("wait for its end, or DELETE /api/v1/models/pull")
 }
 
 fn no_pull() -> Problem {

@@ -1,5 +1,6 @@
 //! Replaces the settings of a running server.
 
+use pikerag_engine::knowledge::Role;
 use pikerag_engine::settings::{ChatChoice, ServerSettings, Settings};
 use pikerag_engine::{EngineError, Session, SetChatResponse};
 use tokio::sync::MutexGuard;
@@ -25,21 +26,24 @@ impl Reloader {
         self.0.changing.lock().await
     }
 
-    /// Writes a chat model to the settings file and uses the changed settings. Changes wait for each
+    /// Changes a chat model in the settings file and uses the changed settings. Changes wait for each
     /// other, because two at a time could restore each other's text.
     ///
     /// # Errors
     /// The change is refused or cannot be written; then nothing has changed. A file that was
     /// written stays if its settings cannot be used.
-    pub(crate) async fn set_chat(
+    pub(crate) async fn change_chat(
         self,
         own: Session,
         file: SettingsFile,
-        choice: ChatChoice,
+        change: ChatChange,
     ) -> Result<Changed, Problem> {
         let _held = self.hold_file().await;
-        let changed = tokio::task::spawn_blocking(move || {
-            pikerag_engine::set_chat(&own, file.place(), &choice, &*file.again)
+        let changed = tokio::task::spawn_blocking(move || match change {
+            ChatChange::Set(choice) => {
+                pikerag_engine::set_chat(&own, file.place(), &choice, &*file.again)
+            }
+            ChatChange::Unset(role) => pikerag_engine::unset_chat(file.place(), role, &*file.again),
         });
         let changed = changed.await.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
         let SetChatResponse { settings, is_here, needs_key } = changed?;
@@ -97,6 +101,24 @@ impl Reloader {
         }
         info!(needs_restart = ?differ.0, bases = ?new, "the settings were reloaded");
         Ok(differ.0)
+    }
+}
+
+/// A change of the chat models in the settings file.
+pub(crate) enum ChatChange {
+    /// A model for a role, or for all roles without one of their own.
+    Set(ChatChoice),
+    /// A role loses its own model.
+    Unset(Role),
+}
+
+impl ChatChange {
+    /// The role; `None` for all roles.
+    pub(crate) fn role(&self) -> Option<Role> {
+        match self {
+            Self::Set(choice) => choice.role,
+            Self::Unset(role) => Some(*role),
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::{
-    ask, bases, budget, configured, counters, files, forms, graph, health, jobs, keys, look,
-    made_bases, models, passages, reading, runs, search, sent, tables, tags, texts,
+    ask, bases, budget, chosen_models, configured, counters, files, forms, graph, health, jobs,
+    keys, look, made_bases, models, passages, reading, runs, search, sent, tables, tags, texts,
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
@@ -132,8 +132,10 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(keys::revoke))
         .routes(routes!(keys::rotate))
         .routes(routes!(models::models))
-        .routes(routes!(models::test))
-        .routes(routes!(models::set))
+        .routes(routes!(chosen_models::test))
+        .routes(routes!(chosen_models::set))
+        .routes(routes!(chosen_models::unset))
+        .routes(routes!(models::remove))
         .routes(routes!(models::pull))
         .routes(routes!(models::pulled))
         .routes(routes!(models::stop))

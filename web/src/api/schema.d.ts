@@ -1199,12 +1199,33 @@ export interface paths {
         };
         get?: never;
         /**
-         * Sets the chat model in the settings file of the server. New questions use it without a restart;
-         *     running requests keep theirs. The file must be trusted and writable.
+         * Sets the chat model of a task, or of all tasks, in the settings file of the server. New questions
+         *     use it without a restart; running requests keep theirs. The file must be trusted and writable.
          */
         put: operations["setChatModel"];
         post?: never;
-        delete?: never;
+        /**
+         * Takes the model of a task from the settings file of the server, with its address and its key. The
+         *     task then uses the model of all tasks. It is no error if it has no model of its own.
+         */
+        delete: operations["unsetChatModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Deletes the file of a model, which no task may use. A model of the catalogue can be fetched again. */
+        delete: operations["deleteModelFile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2132,6 +2153,7 @@ export interface components {
             base_url?: string | null;
             /** @description `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment. */
             model: string;
+            role?: components["schemas"]["Role"] | null;
         };
         /** @description A passage in layer `C`, with everything needed to show its source. */
         Chunk: {
@@ -4153,6 +4175,8 @@ export interface components {
             /** @description Providers of models, with their addresses. */
             providers: components["schemas"]["ModelProvider"][];
             pull: components["schemas"]["ModelPull"] | null;
+            /** @description Every task for a chat model. */
+            roles: components["schemas"]["RoleModel"][];
         };
         /** @description The new name. */
         NameBody: {
@@ -4810,7 +4834,7 @@ export interface components {
          * @description Why an answer quotes.
          * @enum {string}
          */
-        Quoting: "no_model" | "reply_unreadable";
+        Quoting: "no_model" | "reply_unreadable" | "answer_unsupported";
         /** @description The values that a parameter may have. */
         Range: {
             /** @description A whole number, both ends included. */
@@ -5392,6 +5416,12 @@ export interface components {
          * @enum {string}
          */
         Role: "atomize" | "propose" | "select" | "answer" | "judge" | "summarize" | "tag" | "describe" | "classify" | "know" | "relevant" | "decompose" | "reason" | "grade" | "rewrite" | "extract" | "look";
+        /** @description A task for a chat model. */
+        RoleModel: {
+            own: components["schemas"]["ChatInUse"] | null;
+            /** @description Its name. */
+            role: components["schemas"]["Role"];
+        };
         /** @description How to rotate a key. */
         RotateBody: {
             /**
@@ -14130,6 +14160,178 @@ export interface operations {
             };
             /** @description The body has another media type than the route reads. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unsetChatModel: {
+        parameters: {
+            query: {
+                /** @description Its name. */
+                role: components["schemas"]["Role"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat model that was set. New questions use it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetChat"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteModelFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,6 @@
 // Tests or sets one choice of a model, and keeps the result beside it.
 import { type Schemas, call } from "../lib/api";
-import type { Chosen } from "./models";
+import type { Chosen, Role } from "./models";
 
 export class Attempt {
   busy: "test" | "set" | null = $state(null);
@@ -19,6 +19,14 @@ export class Attempt {
   async set(body: Chosen): Promise<Schemas["SetChat"] | null> {
     await this.#run("set", async () => {
       this.result = await call("put", "/api/v1/models/chosen", { body });
+    });
+    return this.result;
+  }
+
+  /** Takes its own model from a task; null if the server refused. */
+  async unset(role: Role): Promise<Schemas["SetChat"] | null> {
+    await this.#run("set", async () => {
+      this.result = await call("delete", "/api/v1/models/chosen", { query: { role } });
     });
     return this.result;
   }

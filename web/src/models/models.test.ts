@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type Provider, choiceOf, fieldsOf, firstSource, hasKeyAt, isPulled, isTooLarge, languagesOf, localChoice, modelName, placeholdersIn, providerTitle, titleIn } from "./models";
+import { type Provider, choiceOf, currentOf, fieldsOf, firstSource, groupsOf, hasKeyAt, isPulled, isTooLarge, languagesOf, localChoice, modelName, placeholdersIn, providerTitle, titleIn } from "./models";
 
 const deepseek: Provider = { name: "deepseek", base_url: "https://api.deepseek.com", model: "deepseek-flash", variable: "DEEPSEEK_API_KEY", has_key: true, azure_api_version: null, placeholders: [] };
 const azure: Provider = { ...deepseek, name: "azure", base_url: "https://NAME.openai.azure.com", model: "DEPLOYMENT", has_key: false, azure_api_version: "2024-10-21", placeholders: ["NAME", "DEPLOYMENT"] };
@@ -12,9 +12,16 @@ test("servers that have a model come first", () => {
 });
 
 test("empty fields are not sent", () => {
-  expect(choiceOf({ ...fieldsOf(deepseek), model: " deepseek-chat " })).toEqual({ model: "deepseek-chat", base_url: "https://api.deepseek.com", api_key: null, azure_api_version: null });
-  expect(choiceOf({ ...fieldsOf(null), model: "m", api_key: " k " })).toEqual({ model: "m", base_url: null, api_key: "k", azure_api_version: null });
-  expect(localChoice("qwen3-4b")).toEqual({ model: "local:qwen3-4b" });
+  expect(choiceOf({ ...fieldsOf(deepseek), model: " deepseek-chat " }, null)).toEqual({ role: null, model: "deepseek-chat", base_url: "https://api.deepseek.com", api_key: null, azure_api_version: null });
+  expect(choiceOf({ ...fieldsOf(null), model: "m", api_key: " k " }, "answer")).toEqual({ role: "answer", model: "m", base_url: null, api_key: "k", azure_api_version: null });
+  expect(localChoice("qwen3-4b", "atomize")).toEqual({ role: "atomize", model: "local:qwen3-4b" });
+});
+
+test("a task has the usual model unless it has its own", () => {
+  const [chat, small] = [{ model: "large", address: "https://api.example.org" }, { model: "small", address: null }];
+  const listed = { chat, roles: [{ role: "answer" as const, own: null }, { role: "atomize" as const, own: small }] };
+  expect([currentOf(listed, null), currentOf(listed, "answer"), currentOf(listed, "atomize")]).toEqual([chat, chat, small]);
+  expect(groupsOf(["answer", "role_of_tomorrow", "tag"])).toEqual([{ kind: "ask", roles: ["answer", "role_of_tomorrow"] }, { kind: "index", roles: ["tag"] }]);
 });
 
 test("placeholders must be replaced", () => {

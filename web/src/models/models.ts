@@ -6,6 +6,7 @@ export type CatalogueModel = Schemas["CatalogueModel"];
 export type Provider = Schemas["ModelProvider"];
 export type Pull = Schemas["ModelPull"];
 export type Chosen = Schemas["ChosenChat"];
+export type Role = Schemas["Role"];
 
 export type Source = "found" | "catalogue" | "endpoint";
 
@@ -17,6 +18,9 @@ const TITLES: Record<string, string> = {
   openai: "OpenAI", azure: "Azure OpenAI", anthropic: "Anthropic", gemini: "Google Gemini", mistral: "Mistral", deepseek: "DeepSeek",
   dashscope: "通义千问 · DashScope", zhipu: "智谱 · Zhipu", siliconflow: "硅基流动 · SiliconFlow", openrouter: "OpenRouter", ollama: "Ollama",
 };
+// The purpose of a role; roles in neither list answer questions.
+const INDEXING = ["atomize", "summarize", "tag", "describe", "extract"];
+const MEASURING = ["judge"];
 const SHOWN_LANGUAGES = 2;
 const LOCAL = "local:";
 
@@ -29,9 +33,21 @@ export function firstSource({ found }: Pick<Listed, "found">): Source {
   return found.some(({ models }) => models.length !== 0) ? "found" : "catalogue";
 }
 
-/** What a request sends for a model that pikerag serves. */
-export function localChoice(name: string): Chosen {
-  return { model: `${LOCAL}${name}` };
+/** What a request sends for a model that pikerag serves; without a role it is for all tasks. */
+export function localChoice(name: string, role: Role | null): Chosen {
+  return { role, model: `${LOCAL}${name}` };
+}
+
+/** The model that a task uses now; without a role, the one that writes answers. */
+export function currentOf({ chat, roles }: Pick<Listed, "chat" | "roles">, role: Role | null): Listed["chat"] {
+  return roles.find((one) => one.role === role)?.own ?? chat;
+}
+
+/** The roles by purpose; groups without a role are left out. */
+export function groupsOf(roles: string[]): { kind: "ask" | "index" | "measure"; roles: string[] }[] {
+  const kindOf = (role: string) => (INDEXING.includes(role) ? "index" : MEASURING.includes(role) ? "measure" : "ask");
+  const kinds = ["ask", "index", "measure"] as const;
+  return kinds.map((kind) => ({ kind, roles: roles.filter((role) => kindOf(role) === kind) })).filter((group) => 0 < group.roles.length);
 }
 
 /** The name of a model as people see it. */
@@ -71,9 +87,9 @@ export function placeholdersIn({ base_url, model }: Fields, provider: Provider |
 }
 
 /** What a request sends for these fields. */
-export function choiceOf({ base_url, model, api_key, azure_api_version }: Fields): Chosen {
+export function choiceOf({ base_url, model, api_key, azure_api_version }: Fields, role: Role | null): Chosen {
   const given = (text: string) => text.trim() || null;
-  return { model: model.trim(), base_url: given(base_url), api_key: given(api_key), azure_api_version: given(azure_api_version) };
+  return { role, model: model.trim(), base_url: given(base_url), api_key: given(api_key), azure_api_version: given(azure_api_version) };
 }
 
 /** Whether the server has the key of a provider for this address. */

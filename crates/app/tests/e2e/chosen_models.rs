@@ -88,6 +88,65 @@ fn keys_stay_with_their_address() {
     assert!(file.contains("api_key_env = \"DEEPSEEK_API_KEY\""), "{file}");
 }
 
+/// The questions of passages are written by a model of their own, at its address and with its key, until it is taken away.
+#[test]
+fn one_task_gets_a_model_of_its_own() {
+    let (stub, other) = (good_stub(), good_stub());
+    let place = place();
+    let serving = place.serve(&[]);
+    let usual = json!({"model": "stub", "base_url": stub.url(), "api_key": KEY});
+    assert_eq!(put(&serving, "", &usual).status, 200);
+    let own = json!({"role": "answer", "model": "own", "base_url": other.url()});
+    let set = put(&serving, "", &own);
+    assert_eq!(set.json()["chat"]["model"], "own", "{set:?}");
+    let of_answer = || {
+        let listed = serving.get(MODELS, "").json();
+        let roles = listed["roles"].as_array().unwrap().clone();
+        let own = roles.iter().filter(|one| !one["own"].is_null()).count();
+        (listed["chat"]["model"].clone(), own)
+    };
+    assert_eq!(of_answer(), (json!("own"), 1));
+    let question = json!({"question": "Who designed the KX-40?", "method": "naive-rag"});
+    place.run_to(0, &["--offline", "--base", "base", "index", "docs"]);
+    assert_eq!(serving.post(ASK, "", &question).status, 200);
+    let head = other.heads().last().unwrap().to_lowercase();
+    assert!(!head.contains("authorization"), "{head}");
+
+    let unset = |role: &str| {
+        let path = format!("{MODELS}/chosen?role={role}");
+        serving.request("DELETE", &path, &[], b"")
+    };
+    let reply = unset("answer");
+    assert_eq!(reply.json()["chat"]["model"], "stub", "{reply:?}");
+    assert_eq!(of_answer(), (json!("stub"), 0));
+    assert_eq!((unset("judge").status, unset("nobody").status), (200, 400));
+    let file = place.read("pikerag.toml");
+    assert!(!file.contains("roles.answer") && file.contains(KEY), "{file}");
+}
+
+/// A file goes only if no task uses it.
+#[test]
+fn the_file_of_an_unused_model_is_deleted() {
+    let place = place();
+    let models = place.path("pikerag/models");
+    std::fs::create_dir_all(&models).unwrap();
+    for name in ["mine", "used"] {
+        std::fs::write(models.join(format!("{name}.gguf")), "GGUF").unwrap();
+    }
+    place.write("pikerag.toml", "[roles.judge]\nmodel = \"local:used\"\n");
+    let serving = place.serve(&[]);
+    let delete =
+        |name: &str| serving.request("DELETE", &format!("{MODELS}/files/{name}"), &[], b"");
+    let refused = delete("used");
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("model-in-use")));
+    assert_eq!(delete("mine").status, 204);
+    assert!(!models.join("mine.gguf").exists() && models.join("used.gguf").exists());
+    for name in ["mine", "..%2Fpikerag.toml"] {
+        let missing = delete(name);
+        assert_eq!((missing.status, &missing.json()["code"]), (404, &json!("no-such-model")));
+    }
+}
+
 #[test]
 fn a_file_that_somebody_else_changed_is_refused() {
     let stub = good_stub();
@@ -136,6 +195,12 @@ fn models_need_an_unfiltered_key_of_scope_admin() {
         let test = serving.post(&format!("{MODELS}/test"), key, &body);
         let pull = serving.post(&format!("{MODELS}/pull"), key, &json!({"name": "qwen3-4b"}));
         assert_eq!((test.status, pull.status), (status, status));
+        for path in ["chosen?role=answer", "files/qwen3-4b"] {
+            let bearer = format!("Bearer {key}");
+            let headers = [("Authorization", bearer.as_str())];
+            let refused = serving.request("DELETE", &format!("{MODELS}/{path}"), &headers, b"");
+            assert_eq!(refused.status, status, "{path}");
+        }
     }
     assert_eq!(serving.get(MODELS, &admin).status, 200);
     let open = place();

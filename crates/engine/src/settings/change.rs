@@ -1,14 +1,15 @@
-//! Changes the chat model in the text of a settings file. A key stays with the address that it was
+//! Changes chat models in the text of a settings file. A key stays with the address that it was
 //! given for.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use pikerag_knowledge::Role;
 use pikerag_models::Secret;
 use pikerag_models::openai::LOCAL;
 
-use super::edit::replaced_chat;
+use super::edit::{ChatPlace, removed, replaced};
 use super::endpoints::chat;
 use super::file::{ChatTable, EmbedKind, SettingsFile};
 use super::keys::{OPENAI, fill_in, same};
@@ -16,9 +17,11 @@ use super::parse::parse;
 use super::providers::PROVIDERS;
 use super::{ChatSettings, Environment, SettingsError, TEMPLATE, trust};
 
-/// The chat model to use for all roles without one of their own.
+/// The chat model to use for one role, or for all roles without one of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatChoice {
+    /// The role; `None` for all roles without a model of their own.
+    pub role: Option<Role>,
     /// `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment.
     pub model: String,
     /// The address of the endpoint; `None` for `OpenAI`'s. A model that pikerag serves has none.
@@ -108,17 +111,18 @@ impl ChangeableFile {
         Ok(Self { text, is_new, file })
     }
 
-    /// The settings that the file gives for its present address, and that would go to the address
+    /// The settings that the file gives for the present address of the choice's table, and that would go to the address
     /// of this choice, too.
     pub(crate) fn settings_of_old_address(&self, choice: &ChatChoice) -> Vec<String> {
-        if choice.address().is_none_or(|address| self.is_at(address)) {
+        if choice.address().is_none_or(|address| same(self.address(choice.role), address)) {
             return Vec::new();
         }
-        let mut names = Vec::new();
+        if let Some(role) = choice.role {
+            let is_further = !self.is_usual(choice);
+            return self.settings_of_role(role, is_further);
+        }
         let own = &self.file.chat;
-        let further =
-            [("chat.headers", own.headers.is_empty()), ("chat.extra", own.extra.is_empty())];
-        names.extend(further.iter().filter(|(_, none)| !none).map(|(name, _)| (*name).to_owned()));
+        let mut names = further("chat", own);
         let roles = self.file.roles.iter().map(|(role, table)| (format!("roles.{role}"), table));
         let perspectives = self.file.perspectives.iter();
         let perspectives = perspectives.map(|own| ("perspectives.chat".to_owned(), &own.chat));
@@ -138,6 +142,24 @@ impl ChangeableFile {
         names
     }
 
+    /// The settings of a role that would go to another address with it. `is_further`: an address other than that of
+    /// `[chat]`, whose further fields a role takes along.
+    fn settings_of_role(&self, role: Role, is_further: bool) -> Vec<String> {
+        let own = self.file.roles.get(&role);
+        let mut names = own.map_or_else(Vec::new, |own| further(&format!("roles.{role}"), own));
+        let has_extra = own.is_some_and(|own| !own.extra.is_empty());
+        if is_further && !has_extra && !self.file.chat.extra.is_empty() {
+            names.push("chat.extra".to_owned());
+        }
+        names
+    }
+
+    /// Whether the choice is for a role at the address of `[chat]`. Such a role takes address and key from there.
+    pub(crate) fn is_usual(&self, choice: &ChatChoice) -> bool {
+        let usual = self.address(None);
+        choice.role.is_some() && choice.address().is_some_and(|address| same(usual, address))
+    }
+
     /// The text with this choice; `None` if its form does not allow that.
     pub(crate) fn with(
         &self,
@@ -148,8 +170,12 @@ impl ChangeableFile {
         let mut values = vec![("model", choice.model.as_str())];
         let (mut absent, mut needs_key) = (Vec::new(), None);
         if let Some(address) = choice.address() {
-            let stays = self.is_at(address);
-            values.insert(0, ("base_url", address));
+            let (stays, is_usual) =
+                (same(self.address(choice.role), address), self.is_usual(choice));
+            match is_usual {
+                true => absent.push("base_url"),
+                false => values.insert(0, ("base_url", address)),
+            }
             match &choice.azure_api_version {
                 Some(version) => values.push(("azure_api_version", version.as_str())),
                 None if stays => {}
@@ -160,7 +186,10 @@ impl ChangeableFile {
                     values.push(("api_key", key.expose()));
                     absent.push("api_key_env");
                 }
-                (None, _) if stays && has_key(&self.file.chat) => {}
+                (None, _) if stays && self.own(choice.role).is_some_and(has_key) => {}
+                (None, _) if is_usual && has_key(&self.file.chat) => {
+                    absent.extend(["api_key", "api_key_env"]);
+                }
                 (None, Some(variable)) => {
                     values.push(("api_key_env", variable));
                     absent.push("api_key");
@@ -169,14 +198,51 @@ impl ChangeableFile {
                 (None, None) => absent.extend(["api_key", "api_key_env"]),
             }
         }
-        let text = replaced_chat(path, &self.text, &values, &absent)?;
+        let text = replaced(path, &self.text, ChatPlace(choice.role), &values, &absent)?;
         Some(ChangedText { text, needs_key })
     }
 
-    /// Whether `[chat]` of the file has this address.
-    fn is_at(&self, address: &str) -> bool {
-        same(self.file.chat.base_url.as_deref().unwrap_or(OPENAI), address)
+    /// The text without a model, an address and a key of this role, which then uses those of `[chat]`; `None` if its form
+    /// does not allow that.
+    pub(crate) fn without(&self, path: &Path, role: Role) -> Option<String> {
+        const OWN: [&str; 5] = ["base_url", "model", "api_key", "api_key_env", "azure_api_version"];
+        removed(path, &self.text, ChatPlace(Some(role)), &OWN)
     }
+
+    /// The roles with a model or an address of their own.
+    pub(crate) fn roles_with_models(&self) -> Vec<Role> {
+        let own = self.file.roles.iter();
+        let own = own.filter(|(_, own)| own.model.is_some() || own.base_url.is_some());
+        own.map(|(role, _)| *role).collect()
+    }
+
+    /// The settings of a role that would go to the address of `[chat]` if it had no address of its own.
+    pub(crate) fn settings_beside(&self, role: Role) -> Vec<String> {
+        match same(self.address(Some(role)), self.address(None)) {
+            true => Vec::new(),
+            false => self.settings_of_role(role, false),
+        }
+    }
+
+    /// The table of a role, or `[chat]`.
+    fn own(&self, role: Option<Role>) -> Option<&ChatTable> {
+        match role {
+            None => Some(&self.file.chat),
+            Some(role) => self.file.roles.get(&role),
+        }
+    }
+
+    /// The address of a role in the file, or that of `[chat]`.
+    fn address(&self, role: Option<Role>) -> &str {
+        let own = self.own(role).and_then(|own| own.base_url.as_deref());
+        own.or(self.file.chat.base_url.as_deref()).unwrap_or(OPENAI)
+    }
+}
+
+/// The headers and fields of a table, which could hold keys.
+fn further(name: &str, table: &ChatTable) -> Vec<String> {
+    let lists = [("headers", table.headers.is_empty()), ("extra", table.extra.is_empty())];
+    lists.iter().filter(|(_, none)| !none).map(|(list, _)| format!("{name}.{list}")).collect()
 }
 
 fn has_key(table: &ChatTable) -> bool {
@@ -190,18 +256,20 @@ fn variable_of(address: &str) -> Option<&'static str> {
     fixed.find(|provider| same(provider.base_url, address))?.api_key_env
 }
 
-/// The endpoint of `[chat]` in a text, with the key that would be sent.
+/// The endpoint of a role in a text, or that of `[chat]`, with the key that would be sent.
 ///
 /// # Errors
 /// The text is no settings file.
 pub(crate) fn chat_of(
     path: &Path,
     text: &str,
+    role: Option<Role>,
     environment: &Environment,
 ) -> Result<ChatSettings, SettingsError> {
     let mut file = parse(path, text)?;
     fill_in(&mut file, environment);
-    Ok(chat(&file.chat.over(&file.chat)))
+    let own = role.and_then(|role| file.roles.get(&role)).unwrap_or(&file.chat);
+    Ok(chat(&own.over(&file.chat)))
 }
 
 #[cfg(test)]
@@ -213,6 +281,7 @@ mod tests {
 
     fn choice(base_url: &str, api_key: Option<&str>) -> ChatChoice {
         ChatChoice {
+            role: None,
             model: "n".to_owned(),
             base_url: Some(base_url.to_owned()),
             api_key: api_key.map(Secret::new),
@@ -230,7 +299,7 @@ mod tests {
         let (path, environment) =
             (Path::new("pikerag.toml"), variables.iter().copied().collect::<Environment>());
         let changed = file(text).with(path, choice, &environment).unwrap();
-        let endpoint = chat_of(path, &changed.text, &environment).unwrap().endpoint;
+        let endpoint = chat_of(path, &changed.text, choice.role, &environment).unwrap().endpoint;
         let key = endpoint.api_key.as_ref().map_or("none", Secret::expose);
         let missing = changed.needs_key.unwrap_or("nothing");
         format!("{} {} {key}, missing {missing}", endpoint.base_url, endpoint.model)
@@ -271,6 +340,68 @@ mod tests {
         https://api.deepseek.com n environments, missing nothing
         https://x.openai.azure.com n none, missing nothing
         ");
+    }
+
+    /// A role at the address of `[chat]` uses its key; elsewhere it has its own, or none.
+    #[test]
+    fn keys_of_roles_stay_with_their_addresses() {
+        let deepseek = "https://api.deepseek.com";
+        let role = |base_url: &str, api_key| ChatChoice {
+            role: Some(Role::Answer),
+            ..choice(base_url, api_key)
+        };
+        let there =
+            format!("{OWN}[roles.answer]\nbase_url = \"http://there/v1\"\napi_key = \"theirs\"\n");
+        let variables = [("DEEPSEEK_API_KEY", "environments"), ("OPENAI_API_KEY", "usual")];
+        let lines = [
+            changed(OWN, &role("http://own/v1/", None), &[]),
+            changed(OWN, &role("http://own/v1", Some("new-key")), &[]),
+            changed(OWN, &role("http://there/v1", None), &[]),
+            changed(OWN, &role("http://there/v1", Some("new-key")), &[]),
+            changed(&there, &role("http://there/v1", None), &[]),
+            changed(&there, &role("http://third/v1", None), &[]),
+            changed(&there, &role("http://own/v1", None), &[]),
+            changed(OWN, &role(deepseek, None), &variables),
+            changed(OWN, &role(deepseek, None), &[]),
+            changed("", &role(OPENAI, None), &variables),
+            changed("", &role(OPENAI, None), &[]),
+            changed("[chat]\nmodel = \"local:m\"\n", &role(OPENAI, None), &variables),
+        ];
+        insta::assert_snapshot!(lines.join("\n"), @"
+        http://own/v1 n own-key, missing nothing
+        http://own/v1 n new-key, missing nothing
+        http://there/v1 n none, missing nothing
+        http://there/v1 n new-key, missing nothing
+        http://there/v1 n theirs, missing nothing
+        http://third/v1 n none, missing nothing
+        http://own/v1 n own-key, missing nothing
+        https://api.deepseek.com n environments, missing nothing
+        https://api.deepseek.com n none, missing DEEPSEEK_API_KEY
+        https://api.openai.com/v1 n usual, missing nothing
+        https://api.openai.com/v1 n none, missing OPENAI_API_KEY
+        https://api.openai.com/v1 n usual, missing nothing
+        ");
+    }
+
+    #[test]
+    fn a_role_takes_nothing_to_another_address() {
+        let role =
+            |base_url: &str| ChatChoice { role: Some(Role::Answer), ..choice(base_url, None) };
+        let found = |text: &str, address: &str| {
+            file(&format!("{OWN}{text}")).settings_of_old_address(&role(address)).join(", ")
+        };
+        let there = "http://there/v1";
+        assert_eq!(found("", there), "");
+        assert_eq!(found("headers = { x = \"k\" }\n", there), "");
+        assert_eq!(found("extra = { user = \"k\" }\n", there), "chat.extra");
+        assert_eq!(found("extra = { user = \"k\" }\n", "http://own/v1"), "");
+        let own = "[roles.answer]\nbase_url = \"http://a/v1\"\nextra = { user = \"k\" }\n";
+        assert_eq!(found(own, there), "roles.answer.extra");
+        assert_eq!(found(own, "http://own/v1"), "roles.answer.extra");
+        assert_eq!(found(own, "http://a/v1/"), "");
+        let beside = |text: &str| file(&format!("{OWN}{text}")).settings_beside(Role::Answer);
+        assert_eq!(beside(own), ["roles.answer.extra"]);
+        assert!(beside("[roles.answer]\nextra = { user = \"k\" }\n").is_empty());
     }
 
     #[test]

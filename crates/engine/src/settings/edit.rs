@@ -1,42 +1,92 @@
-//! Sets the chat model in the text of a settings file, and leaves all other lines as they are.
+//! Sets chat models in the text of a settings file, and leaves all other lines as they are.
 
 use std::path::Path;
 
+use pikerag_knowledge::Role;
+
 use super::parse::parse;
 
-const HEADING: &str = "[chat]";
+/// A table of the file that names a chat model: `[chat]`, or that of a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChatPlace(pub(crate) Option<Role>);
+
+impl ChatPlace {
+    fn heading(self) -> String {
+        match self.0 {
+            None => "[chat]".to_owned(),
+            Some(role) => format!("[roles.{role}]"),
+        }
+    }
+
+    fn in_file(self, file: &toml::Table) -> Option<&toml::Value> {
+        match self.0 {
+            None => file.get("chat"),
+            Some(role) => file.get("roles")?.get(role.to_string()),
+        }
+    }
+}
 
 /// The text with these names and values under `[chat]`; `None` if the result would not be settings
 /// with them. A commented `#: [chat]`, as `init` writes it, is uncommented.
 pub(crate) fn with_chat(path: &Path, text: &str, values: &[(&str, &str)]) -> Option<String> {
-    replaced_chat(path, text, values, &[])
+    replaced(path, text, ChatPlace(None), values, &[])
 }
 
-/// The same, without the settings `absent` under `[chat]`.
-pub(crate) fn replaced_chat(
+/// The same under the heading of `place`, without the settings `absent` there.
+pub(crate) fn replaced(
     path: &Path,
     text: &str,
+    place: ChatPlace,
     values: &[(&str, &str)],
     absent: &[&str],
 ) -> Option<String> {
-    let edited = edited(&without(text, absent), values);
-    parse(path, &edited).ok()?;
-    let table: toml::Table = toml::from_str(&edited).ok()?;
-    let chat = table.get("chat")?;
-    let is_set = |name: &str, value: &str| chat.get(name)?.as_str().map(|set| set == value);
+    let heading = place.heading();
+    let edited = edited(&without(text, &heading, absent), &heading, values);
+    let table = settings(path, &edited)?;
+    let set = place.in_file(&table)?;
+    let is_set = |name: &str, value: &str| set.get(name)?.as_str().map(|set| set == value);
     let are_set = values.iter().all(|(name, value)| is_set(name, value) == Some(true));
-    let are_absent = absent.iter().all(|name| chat.get(name).is_none());
+    let are_absent = absent.iter().all(|name| set.get(name).is_none());
     (are_set && are_absent).then_some(edited)
 }
 
-/// The text without the lines of `[chat]` that set one of these names.
-fn without(text: &str, absent: &[&str]) -> String {
-    let mut is_chat = false;
+/// The text without the settings `absent` under the heading of `place`, and without the heading if no setting is left below
+/// it; `None` if the result would not be settings without them.
+pub(crate) fn removed(
+    path: &Path,
+    text: &str,
+    place: ChatPlace,
+    absent: &[&str],
+) -> Option<String> {
+    let heading = place.heading();
+    let mut text = without(text, &heading, absent);
+    let mut lines: Vec<&str> = text.lines().collect();
+    if let Some(at) = lines.iter().position(|line| line.trim() == heading) {
+        let mut below = lines.iter().skip(at + 1).take_while(|line| !is_heading(line, ""));
+        if below.all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
+            lines.remove(at);
+            text = lines.iter().flat_map(|line| [*line, "\n"]).collect();
+        }
+    }
+    let table = settings(path, &text)?;
+    let is_set = |name: &&str| place.in_file(&table).is_some_and(|set| set.get(name).is_some());
+    (!absent.iter().any(is_set)).then_some(text)
+}
+
+/// The tables of a text; `None` if it is no settings file.
+fn settings(path: &Path, text: &str) -> Option<toml::Table> {
+    parse(path, text).ok()?;
+    toml::from_str(text).ok()
+}
+
+/// The text without the lines under a heading that set one of these names.
+fn without(text: &str, heading: &str, absent: &[&str]) -> String {
+    let mut is_below = false;
     let kept = text.lines().filter(|line| {
         if is_heading(line, "") {
-            is_chat = line.trim() == HEADING;
+            is_below = line.trim() == heading;
         }
-        !(is_chat && absent.iter().any(|name| sets(line, "", name)))
+        !(is_below && absent.iter().any(|name| sets(line, "", name)))
     });
     let mut text = String::new();
     for line in kept {
@@ -46,19 +96,19 @@ fn without(text: &str, absent: &[&str]) -> String {
     text
 }
 
-fn edited(text: &str, values: &[(&str, &str)]) -> String {
-    const COMMENTED: &str = "#: [chat]";
+fn edited(text: &str, wanted: &str, values: &[(&str, &str)]) -> String {
+    let commented = format!("#: {wanted}");
     let set = |name: &str, value: &str| format!("{name} = \"{value}\"");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = |wanted: &str| lines.iter().position(|line| line.trim() == wanted);
-    let (heading, comment) = match (at(HEADING), at(COMMENTED)) {
+    let (heading, comment) = match (at(wanted), at(&commented)) {
         (Some(heading), _) => (heading, ""),
         (None, Some(heading)) => (heading, "#: "),
         (None, None) => {
             let text = text.trim_end();
             let gap = if text.is_empty() { "" } else { "\n\n" };
             let all: Vec<String> = values.iter().map(|(name, value)| set(name, value)).collect();
-            return format!("{text}{gap}{HEADING}\n{}\n", all.join("\n"));
+            return format!("{text}{gap}{wanted}\n{}\n", all.join("\n"));
         }
     };
     // Backwards: each new line goes right below the heading.
@@ -76,7 +126,7 @@ fn edited(text: &str, values: &[(&str, &str)]) -> String {
         }
     }
     if let Some(line) = lines.get_mut(heading) {
-        HEADING.clone_into(line);
+        wanted.clone_into(line);
     }
     lines.join("\n") + "\n"
 }
@@ -160,13 +210,33 @@ mod tests {
     fn absent_settings_lose_their_lines() {
         let set = |text: &str| {
             let values = [("model", "n")];
-            replaced_chat(Path::new("pikerag.toml"), text, &values, &["api_key", "api_key_env"])
+            let absent = ["api_key", "api_key_env"];
+            replaced(Path::new("pikerag.toml"), text, ChatPlace(None), &values, &absent)
         };
         let text = "[chat]\nmodel = \"m\"\napi_key = \"k\" # mine\n[embed]\napi_key = \"e\"\n";
         assert_eq!(set(text).unwrap(), "[chat]\nmodel = \"n\"\n[embed]\napi_key = \"e\"\n");
         assert_eq!(set("[chat]\napi_key = \"\"\"\nk\"\"\"\n"), None);
         assert_eq!(set("[chat]\n\"api_key\" = \"k\"\n"), None);
         assert_eq!(active(&set(TEMPLATE).unwrap()), ["[chat]", "model = \"n\""]);
+    }
+
+    #[test]
+    fn a_role_has_a_table_of_its_own() {
+        let (path, place) = (Path::new("pikerag.toml"), ChatPlace(Some(Role::Answer)));
+        let set = |text: &str| replaced(path, text, place, &[("model", "n")], &["api_key"]);
+        let unset = |text: &str| removed(path, text, place, &["model", "api_key"]);
+        let chat = "[chat]\nmodel = \"m\"\n";
+        let both = format!("{chat}\n[roles.answer]\nmodel = \"n\"\n");
+        assert_eq!(set(chat).unwrap(), both);
+        assert_eq!(set(&format!("{both}api_key = \"k\"\n")).unwrap(), both);
+        assert_eq!(active(&set(TEMPLATE).unwrap()), ["[roles.answer]", "model = \"n\""]);
+        assert_eq!(unset(&both).unwrap(), format!("{chat}\n"));
+        assert_eq!(unset(chat).unwrap(), chat);
+        let more = format!("{both}in_flight = 2\n[roles.judge]\nmodel = \"j\"\n");
+        assert_eq!(unset(&more).unwrap(), more.replace("model = \"n\"\n", ""));
+        for form in ["[roles]\nanswer = { model = \"n\" }\n", "roles.answer.model = \"n\"\n"] {
+            assert_eq!((set(form), unset(form)), (None, None), "{form}");
+        }
     }
 
     #[test]

@@ -82,11 +82,19 @@ pub(crate) fn overriding_variable(
     let is_given = |name: &&str| environment.get(name).is_some();
     let of_model = CHAT_MODELS.into_iter().find(is_given);
     let of_model = of_model.filter(|name| environment.get(name) != Some(model));
-    let of_address = CHAT_ADDRESSES.into_iter().find(is_given).filter(|name| {
+    of_model.or_else(|| overriding_address(environment, base_url))
+}
+
+/// The variable of the environment that names another address of `[chat]` than this one, and has priority.
+pub(crate) fn overriding_address(
+    environment: &Environment,
+    base_url: Option<&str>,
+) -> Option<&'static str> {
+    let given = CHAT_ADDRESSES.into_iter().find(|name| environment.get(name).is_some());
+    given.filter(|name| {
         let (here, there) = (environment.get(name), base_url);
         here.zip(there).is_some_and(|(here, there)| !same(here, there))
-    });
-    of_model.or(of_address)
+    })
 }
 
 /// A reranker has its own address. If this is the chat's, as with a gateway for both, and the

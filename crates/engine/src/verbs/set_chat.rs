@@ -1,16 +1,18 @@
-//! Sets the chat model in the settings file of a running program, and reads the settings again.
+//! Sets chat models in the settings file of a running program, and reads the settings again.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use pikerag_knowledge::Role;
+
 use crate::change_error::ChangeChatError;
 use crate::engine::Session;
 use crate::local_models::is_model_here;
 use crate::settings::{
     ChangeableFile, ChatChoice, ChatSettings, Environment, Settings, SettingsError, chat_of,
-    overriding_variable, trust,
+    overriding_address, overriding_variable, trust,
 };
 
 /// The settings file that the program was started with.
@@ -76,21 +78,65 @@ pub fn set_chat(
     choice: &ChatChoice,
     again: ReadAgain<'_>,
 ) -> Result<SetChatResponse, ChangeChatError> {
-    let SettingsPlace { path, is_named, environment } = place;
     let Prepared { file, text, needs_key, is_here, .. } = prepare(session, place, choice)?;
+    let settings = store(place, &file, &text, choice.api_key.is_some(), again)?;
+    Ok(SetChatResponse { settings, is_here, needs_key })
+}
+
+/// Takes the model of a role from the settings file, with its address and its key: the role then uses the model of
+/// `[chat]`. Nothing changes if it has none. Otherwise as [`set_chat`].
+///
+/// # Errors
+/// See [`ChangeChatError`]; nothing has changed.
+pub fn unset_chat(
+    place: SettingsPlace<'_>,
+    role: Role,
+    again: ReadAgain<'_>,
+) -> Result<SetChatResponse, ChangeChatError> {
+    let SettingsPlace { path, is_named, environment } = place;
+    let file = ChangeableFile::read(path, is_named, environment)?;
+    let settings = file.settings_beside(role);
+    if !settings.is_empty() {
+        return Err(ChangeChatError::OtherSettings { path: path.to_owned(), settings });
+    }
+    let form = || ChangeChatError::Form { path: path.to_owned() };
+    let text = file.without(path, role).ok_or_else(form)?;
+    let settings = match text == file.text {
+        true => again()?,
+        false => store(place, &file, &text, false, again)?,
+    };
+    Ok(SetChatResponse { settings, is_here: true, needs_key: None })
+}
+
+/// The roles to which the settings file gives a model or an address of their own; none without a file.
+///
+/// # Errors
+/// The file cannot be read or is not trusted.
+pub fn roles_with_models(place: SettingsPlace<'_>) -> Result<Vec<Role>, SettingsError> {
+    let SettingsPlace { path, is_named, environment } = place;
+    Ok(ChangeableFile::read(path, is_named, environment)?.roles_with_models())
+}
+
+/// Writes a text to the settings file, trusts it and reads the settings again; otherwise the file gets its former text.
+fn store(
+    SettingsPlace { path, is_named, environment }: SettingsPlace<'_>,
+    file: &ChangeableFile,
+    text: &str,
+    has_key: bool,
+    again: ReadAgain<'_>,
+) -> Result<Settings, ChangeChatError> {
     let not_written = |source| ChangeChatError::NotWritten { path: path.to_owned(), source };
-    let has_key = choice.api_key.is_some();
     let opened = open(path, file.is_new, has_key).map_err(not_written)?;
-    let written = write(opened, &text, has_key).map_err(not_written);
+    let written = write(opened, text, has_key).map_err(not_written);
     let trusted = written.and_then(|()| match trust(path, environment) {
         // A named file works without trust.
         Err(error) if !is_named => Err(error.into()),
         _ => Ok(()),
     });
     match trusted.and_then(|()| Ok(again()?)) {
-        Ok(settings) => Ok(SetChatResponse { settings, is_here, needs_key }),
+        Ok(settings) => Ok(settings),
         Err(error) => {
-            restore(path, &file, environment).map_err(not_written)?;
+            restore(path, file, environment).map_err(not_written)?;
             Err(error)
         }
     }
@@ -106,7 +152,9 @@ pub(super) fn prepare(
         return Err(ChangeChatError::BadValue { name });
     }
     let address = choice.address();
-    if let Some(variable) = overriding_variable(environment, &choice.model, address) {
+    let of_all = choice.role.is_none();
+    let overriding = overriding_variable(environment, &choice.model, address);
+    if let Some(variable) = overriding.filter(|_| of_all) {
         return Err(ChangeChatError::Overridden { variable });
     }
     let is_here = match choice.local_name() {
@@ -114,13 +162,18 @@ pub(super) fn prepare(
         Some(name) => is_model_here(&session.settings().local, name)?,
     };
     let file = ChangeableFile::read(path, is_named, environment)?;
+    if file.is_usual(choice)
+        && let Some(variable) = overriding_address(environment, address)
+    {
+        return Err(ChangeChatError::Overridden { variable });
+    }
     let settings = file.settings_of_old_address(choice);
     if !settings.is_empty() {
         return Err(ChangeChatError::OtherSettings { path: path.to_owned(), settings });
     }
     let form = || ChangeChatError::Form { path: path.to_owned() };
     let changed = file.with(path, choice, environment).ok_or_else(form)?;
-    let chat = chat_of(path, &changed.text, environment)?;
+    let chat = chat_of(path, &changed.text, choice.role, environment)?;
     // It sends nothing; it refuses what is no address, and keys that no header can carry.
     drop(session.trial_chat(&chat)?);
     Ok(Prepared { file, text: changed.text, needs_key: changed.needs_key, is_here, chat })
@@ -193,14 +246,32 @@ mod tests {
             let path = self.path();
             let place =
                 SettingsPlace { path: &path, is_named: false, environment: &self.environment };
-            let flags = Flags { config: Some(path.clone()), ..Flags::default() };
-            let again = || Settings::load(&flags, &self.environment);
-            set_chat(&session, place, choice, &again)
+            set_chat(&session, place, choice, &|| self.again())
+        }
+
+        fn unset(&self, role: Role) -> Result<SetChatResponse, ChangeChatError> {
+            let path = self.path();
+            let place =
+                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
+            unset_chat(place, role, &|| self.again())
+        }
+
+        fn roles_with_models(&self) -> Vec<Role> {
+            let path = self.path();
+            let place =
+                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
+            roles_with_models(place).unwrap()
+        }
+
+        fn again(&self) -> Result<Settings, SettingsError> {
+            let flags = Flags { config: Some(self.path()), ..Flags::default() };
+            Settings::load(&flags, &self.environment)
         }
     }
 
     fn endpoint(base_url: &str) -> ChatChoice {
         ChatChoice {
+            role: None,
             model: "m".to_owned(),
             base_url: Some(base_url.to_owned()),
             api_key: Some(Secret::new("sk-0123456789")),
@@ -212,12 +283,53 @@ mod tests {
     fn a_new_file_is_written_trusted_and_private() {
         let home = Home::new(&[]);
         let response = home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
-        let chat = response.settings.chat(pikerag_knowledge::Role::Answer).unwrap();
+        let chat = response.settings.chat(Role::Answer).unwrap();
         assert_eq!(chat.endpoint.model, "m");
         assert_eq!(chat.endpoint.api_key.as_ref().unwrap().expose(), "sk-0123456789");
         let mode = fs::metadata(home.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(trusted(&home.environment).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_role_gets_a_model_and_loses_it() {
+        let home = Home::new(&[("OPENAI_MODEL", "m")]);
+        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        let before = fs::read_to_string(home.path()).unwrap();
+        let (role, address) = (Some(Role::Atomize), "http://127.0.0.1:10/v1");
+        let own = ChatChoice { role, model: "small".to_owned(), ..endpoint(address) };
+        let models = |settings: &Settings| {
+            [Role::Atomize, Role::Answer].map(|role| {
+                let endpoint = &settings.chat(role).unwrap().endpoint;
+                (endpoint.model.clone(), endpoint.base_url.clone())
+            })
+        };
+        let usual = ("m".to_owned(), "http://127.0.0.1:9/v1".to_owned());
+        let set = home.set(&own).unwrap();
+        assert_eq!(
+            models(&set.settings),
+            [("small".to_owned(), address.to_owned()), usual.clone()]
+        );
+        assert_eq!(home.roles_with_models(), [Role::Atomize]);
+        let unset = home.unset(Role::Atomize).unwrap();
+        assert_eq!(models(&unset.settings), [usual.clone(), usual]);
+        assert_eq!(fs::read_to_string(home.path()).unwrap().trim_end(), before.trim_end());
+        home.unset(Role::Judge).unwrap();
+        assert_eq!(home.roles_with_models(), []);
+    }
+
+    /// A role at the address of `[chat]` follows a variable that names another one.
+    #[test]
+    fn a_role_is_not_set_at_an_address_that_a_variable_replaces() {
+        let address = "http://127.0.0.1:9/v1";
+        let home = Home::new(&[("OPENAI_BASE_URL", "http://127.0.0.1:10/v1")]);
+        fs::write(home.path(), format!("[chat]\nbase_url = \"{address}\"\n")).unwrap();
+        trust(&home.path(), &home.environment).unwrap();
+        let own = ChatChoice { role: Some(Role::Answer), ..endpoint(address) };
+        let refused = home.set(&own).err().unwrap();
+        let is_named =
+            matches!(refused, ChangeChatError::Overridden { variable: "OPENAI_BASE_URL" });
+        assert!(is_named, "{refused}");
     }
 
     #[test]

@@ -104,6 +104,7 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let place = SettingsPlace { path: &path, is_named: true, environment: &environment };
         let choice = ChatChoice {
+            role: None,
             model: "m".to_owned(),
             base_url: Some(server.base_url.clone()),
             api_key: Some(Secret::new("sk-0123456789")),

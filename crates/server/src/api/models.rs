@@ -1,23 +1,20 @@
-//! Lists, fetches, tries and sets chat models. Needs scope `admin` and sight of all bases, because
-//! all bases use the same model.
-
-use std::sync::Arc;
+//! Lists, fetches and deletes chat models. Needs scope `admin` and sight of all bases, because all
+//! bases use the same models.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Role, error_chain};
-use pikerag_engine::parts::{OpenModel, Secret, Source};
-use pikerag_engine::settings::{ChatChoice, DEFAULT_BASE, Environment, PROVIDERS, Provider};
-use pikerag_engine::{ModelLine, ModelsResponse, Session, TriedChat};
+use pikerag_engine::parts::{OpenModel, Source};
+use pikerag_engine::settings::{DEFAULT_BASE, Environment, PROVIDERS, Provider};
+use pikerag_engine::{ChangeChatError, LocalModelError, ModelLine, ModelsResponse, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::{App, Caller};
-use crate::problem::{Fault, JsonBody, Problem};
+use crate::problem::{Fault, JsonBody, Parts, Problem};
 use crate::pulls::ModelPull;
-use crate::reload::{Changed, Reloader};
 use crate::settings_file::SettingsFile;
 use crate::streams;
 
@@ -27,6 +24,8 @@ pub(crate) struct ModelsList {
     /// The chat model that writes answers.
     #[schema(required)]
     chat: Option<ChatInUse>,
+    /// Every task for a chat model.
+    roles: Vec<RoleModel>,
     /// Whether the server runs offline: then no model is used, whatever is set.
     offline: bool,
     /// The settings file that a change writes; none if the server has none.
@@ -56,6 +55,16 @@ pub(crate) struct ChatInUse {
     /// Its address without user, password and query; none for a model that pikerag serves.
     #[schema(required)]
     address: Option<String>,
+}
+
+/// A task for a chat model.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RoleModel {
+    /// Its name.
+    role: Role,
+    /// The model that the settings file gives to this task alone; none if it uses the usual one.
+    #[schema(required)]
+    own: Option<ChatInUse>,
 }
 
 /// A server of models.
@@ -131,58 +140,6 @@ pub(crate) struct ModelProvider {
     placeholders: &'static [&'static str],
 }
 
-/// A chat model to try or to set.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ChosenChat {
-    /// `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment.
-    model: String,
-    /// The address of the endpoint; `https://api.openai.com/v1` by default. A `local:` model has
-    /// none.
-    #[serde(default)]
-    base_url: Option<String>,
-    /// A new key. It is stored in the settings file and goes to this address only. Without it, the
-    /// stored key stays if the address stays; at the address of a known provider, the server uses
-    /// the variable of the provider.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    api_key: Option<Secret>,
-    /// The version of Azure's protocol.
-    #[serde(default)]
-    azure_api_version: Option<String>,
-}
-
-impl From<ChosenChat> for ChatChoice {
-    fn from(chosen: ChosenChat) -> Self {
-        let ChosenChat { model, base_url, api_key, azure_api_version } = chosen;
-        let given = |text: Option<String>| {
-            text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-        };
-        Self {
-            model: model.trim().to_owned(),
-            base_url: given(base_url),
-            api_key: api_key.filter(|key| !key.expose().is_empty()),
-            azure_api_version: given(azure_api_version),
-        }
-    }
-}
-
-/// The chat model that was set. New questions use it.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct SetChat {
-    /// The chat model that writes answers; none offline.
-    #[schema(required)]
-    chat: Option<ChatInUse>,
-    /// Whether the file of a model that pikerag serves is here; true for an endpoint.
-    is_here: bool,
-    /// The variable that must hold the key and is not set. The model refuses calls until then.
-    #[schema(required, value_type = Option<String>)]
-    needs_key: Option<&'static str>,
-    /// Other settings of the file that have changed and need a restart.
-    #[schema(value_type = Vec<String>)]
-    needs_restart: Vec<&'static str>,
-}
-
 /// The model to fetch.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -222,7 +179,8 @@ pub(crate) async fn models(
     let file = app.settings_file();
     let provider = |provider| of_provider(provider, file.map(|file| &file.environment));
     Ok(Json(ModelsList {
-        chat: in_use(&session),
+        chat: in_use(&session, Role::Answer),
+        roles: roles(&session, file),
         offline: session.settings().offline,
         file: file.map(|file| file.path.display().to_string()),
         found: found.collect(),
@@ -232,42 +190,6 @@ pub(crate) async fn models(
         providers: PROVIDERS.iter().map(provider).collect(),
         pull: app.pulls.latest(),
     }))
-}
-
-/// Tries a chat model by one small call, before it is set. Nothing is written. The call counts in
-/// the caps.
-#[utoipa::path(post, path = "/api/v1/models/test", operation_id = "testChatModel", tag = "settings", request_body = ChosenChat,
-    responses((status = 200, body = TriedChat), (status = 400, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
-pub(crate) async fn test(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    JsonBody(body): JsonBody<ChosenChat>,
-) -> Result<Json<TriedChat>, Problem> {
-    let session = session(&app, &caller)?;
-    let file = changeable(&app)?;
-    let choice = ChatChoice::from(body);
-    Ok(Json(pikerag_engine::try_chat(&session, file.place(), &choice).await?))
-}
-
-/// Sets the chat model in the settings file of the server. New questions use it without a restart;
-/// running requests keep theirs. The file must be trusted and writable.
-#[utoipa::path(put, path = "/api/v1/models/chosen", operation_id = "setChatModel", tag = "settings", request_body = ChosenChat,
-    responses((status = 200, body = SetChat), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
-pub(crate) async fn set(
-    State(app): State<App>,
-    Extension(caller): Extension<Caller>,
-    JsonBody(body): JsonBody<ChosenChat>,
-) -> Result<Json<SetChat>, Problem> {
-    let own = session(&app, &caller)?;
-    let file = changeable(&app)?.clone();
-    // On a task of its own: otherwise, a caller who leaves could stop it between writing the file
-    // and using it.
-    let change = Reloader::new(Arc::clone(&app)).set_chat(own, file, ChatChoice::from(body));
-    let changed = tokio::spawn(change).await;
-    let changed = changed.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
-    let Changed { is_here, needs_key, needs_restart } = changed?;
-    let chat = in_use(&session(&app, &caller)?);
-    Ok(Json(SetChat { chat, is_here, needs_key, needs_restart }))
 }
 
 /// Begins to fetch a model of the catalogue, and llama.cpp's server if it is missing. An
@@ -310,22 +232,57 @@ pub(crate) async fn stop(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Deletes the file of a model, which no task may use. A model of the catalogue can be fetched again.
+#[utoipa::path(delete, path = "/api/v1/models/files/{name}", operation_id = "deleteModelFile", tag = "settings", params(("name" = String, Path)),
+    responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(name): Parts<String>,
+) -> Result<StatusCode, Problem> {
+    let session = session(&app, &caller)?;
+    if is_used(&session, &name) {
+        return Err(Problem::new(409, "model-in-use", Fault::Caller)
+            .saying(format!("`{name}` is set for a task"))
+            .hint("choose another model first"));
+    }
+    app.pulls.is_idle(&name)?;
+    let work = move || pikerag_engine::remove_model(&session, &name);
+    let removed = tokio::task::spawn_blocking(work).await;
+    match removed.map_err(|_| Problem::new(500, "defect", Fault::Server))? {
+        Ok(_) => Ok(StatusCode::NO_CONTENT),
+        Err(LocalModelError::NotHere { name }) => {
+            Err(Problem::new(404, "no-such-model", Fault::Caller)
+                .saying(format!("there is no file of a model `{name}`"))
+                .hint("GET /api/v1/models lists the models"))
+        }
+        Err(error) => Err(ChangeChatError::from(error).into()),
+    }
+}
+
 /// A session of the caller, who must see all bases. Its calls are charged to the caller's key.
-fn session(app: &App, caller: &Caller) -> Result<Session, Problem> {
+pub(super) fn session(app: &App, caller: &Caller) -> Result<Session, Problem> {
     app.for_all(caller)?;
     app.base(caller, DEFAULT_BASE)
 }
 
-/// The settings file of the server.
-fn changeable(app: &App) -> Result<&SettingsFile, Problem> {
-    app.settings_file().ok_or_else(|| {
-        Problem::new(409, "no-settings-file", Fault::Server)
-            .saying("this server has no settings file")
-    })
+/// Every task, with the model that the settings file gives to it alone. A file that cannot be read gives none; its
+/// change then reports why.
+fn roles(session: &Session, file: Option<&SettingsFile>) -> Vec<RoleModel> {
+    let own = file.and_then(|file| pikerag_engine::roles_with_models(file.place()).ok());
+    let own = own.unwrap_or_default();
+    let model = |role| if own.contains(&role) { in_use(session, role) } else { None };
+    Role::ALL.iter().map(|&role| RoleModel { role, own: model(role) }).collect()
 }
 
-fn in_use(session: &Session) -> Option<ChatInUse> {
-    let endpoint = &session.settings().chat(Role::Answer)?.endpoint;
+fn is_used(session: &Session, name: &str) -> bool {
+    let settings = session.settings();
+    let mut used = Role::ALL.iter().filter_map(|role| settings.chat(*role));
+    used.any(|chat| chat.endpoint.local_name() == Some(name))
+}
+
+pub(super) fn in_use(session: &Session, role: Role) -> Option<ChatInUse> {
+    let endpoint = &session.settings().chat(role)?.endpoint;
     let address = endpoint.local_name().is_none().then(|| endpoint.address());
     Some(ChatInUse { model: endpoint.model.clone(), address })
 }

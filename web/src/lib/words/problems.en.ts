@@ -37,6 +37,7 @@ export const en: { general: string; codes: Record<string, ProblemWords> } = {
     "no-such-run": { title: "This run does not exist", hint: "It was deleted, or your key does not show it." },
     "no-such-model": { title: "This model does not exist", hint: "Reload the list of models." },
     "models-not-listed": { title: "The models cannot be listed", hint: "See the server’s log." },
+    "model-in-use": { title: "A task uses this model", hint: "Choose another model for the task first." },
     "pull-running": { title: "Another model is being downloaded", hint: "Wait for its end, or stop it." },
     "no-such-pull": { title: "No model is being downloaded" },
     "no-settings-file": { title: "The server has no settings file", hint: "Start it with pikerag serve." },

@@ -37,6 +37,7 @@ export const zh: { general: string; codes: Record<string, ProblemWords> } = {
     "no-such-run": { title: "此运行不存在", hint: "它已删除，或您的密钥无权查看。" },
     "no-such-model": { title: "没有这个模型", hint: "请刷新模型列表。" },
     "models-not-listed": { title: "无法列出模型", hint: "请查看服务器日志。" },
+    "model-in-use": { title: "有任务正在使用此模型", hint: "请先为该任务选择其他模型。" },
     "pull-running": { title: "正在下载另一个模型", hint: "请等待下载结束，或停止下载。" },
     "no-such-pull": { title: "没有正在下载的模型" },
     "no-settings-file": { title: "服务器没有设置文件", hint: "请由服务器管理员启动带设置文件的服务器。" },
