@@ -443,6 +443,11 @@ fn check_models(inspector: &mut Inspector<'_>) {
     inspector.send("PUT", &set, &[], chat.to_string().as_bytes());
     let unknown = json!({"model": "local:none"}).to_string();
     assert_eq!(inspector.send("PUT", &set, &[], unknown.as_bytes())["code"], "no-such-model");
+    let judge = json!({"role": "judge", "model": "j", "base_url": "http://127.0.0.1:9/v1"});
+    inspector.send("PUT", &set, &[], judge.to_string().as_bytes());
+    inspector.send("DELETE", &format!("{set}?role=judge"), &[], b"");
+    let file = format!("{models}/files/none");
+    assert_eq!(inspector.send("DELETE", &file, &[], b"")["code"], "no-such-model");
     assert_eq!(inspector.get(models)["pull"]["name"], "smollm2-135m");
 }
 
