@@ -118,7 +118,7 @@ if [[ $with_model == yes ]]; then
     took=""
     if [[ $with_model == yes ]]; then
         printf '[chat]\nmodel = "local:%s"\n' "$model" >"$PIKERAG_CONFIG"
-        took=" About 20 seconds on two cores."
+        took=" About half a minute on two cores."
         say "PIKERAG_CONFIG names the model:"
         cat "$PIKERAG_CONFIG"
     fi
