@@ -52,13 +52,28 @@ def grade_of(answer):
     return "not_found" if answer["refused"] or not answer["text"].strip() else "found"
 
 
-def asked(program, base, item, environment):
+def indexed(program, place, name, environment):
+    """Indexes a set in a folder of its own, without a language model. Returns the folder and the questions."""
+    base = os.path.join(place, name.replace("/", "-"))
+    os.makedirs(base)
+    command = [*program, "--offline", "--base", base, "index", str(EXAMPLES / name / "docs")]
+    subprocess.run(command, check=True, capture_output=True, env=environment, cwd=base)
+    with (EXAMPLES / name / "questions.jsonl").open(encoding="utf-8") as file:
+        return base, [json.loads(line) for line in file]
+
+
+def answer_of(program, base, item, environment):
+    """The answer of `ask --json`."""
     command = [*program, "--base", base, "ask", "--json", item["question"]]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=base, check=False)
     try:
-        answer = json.loads(done.stdout)["answer"]
+        return json.loads(done.stdout)["answer"]
     except (json.JSONDecodeError, KeyError) as error:
         raise SystemExit(f"{item['id']}: {error}\n{done.stdout}\n{done.stderr}") from None
+
+
+def asked(program, base, item, environment):
+    answer = answer_of([*program, "--offline"], base, item, environment)
     is_quoted = answer["written_by"]["kind"] == "quotation"
     texts = [citation["quote"] for citation in answer["citations"]]
     return {
@@ -111,7 +126,7 @@ def main():
     parser.add_argument("--settings", type=pathlib.Path, help="a settings file, such as one that names an embedder (default: none)")
     parser.add_argument("--rows", type=pathlib.Path, help="also write each question, as JSON lines")
     options = parser.parse_args()
-    program = [str(pathlib.Path(options.program).resolve()), "--offline"]
+    program = [str(pathlib.Path(options.program).resolve())]
     if options.settings:
         program += ["--config", str(options.settings.resolve())]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PIKERAG_")}
@@ -119,12 +134,7 @@ def main():
     print(f"{'set':16}" + "".join(f"{column:>11}" for column in COLUMNS))
     with tempfile.TemporaryDirectory() as place:
         for name in options.set or SETS[:2]:
-            base = os.path.join(place, name.replace("/", "-"))
-            os.makedirs(base)
-            command = [*program, "--base", base, "index", str(EXAMPLES / name / "docs")]
-            subprocess.run(command, check=True, capture_output=True, env=environment, cwd=base)
-            with (EXAMPLES / name / "questions.jsonl").open(encoding="utf-8") as file:
-                items = [json.loads(line) for line in file]
+            base, items = indexed(program, place, name, environment)
             items = [item for item in items if options.part is None or item.get("part", options.part) == options.part]
             rows = [asked(program, base, item, environment) for item in items]
             every += [{"set": name, **row} for row in rows]

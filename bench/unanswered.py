@@ -4,9 +4,10 @@
     python3 bench/unanswered.py --program target/release/pikerag --settings small.toml --every 3
 
 Sets: those of bench/quotes.py, 32 of whose questions have no answer in the documents; each is asked. Of the others, one in `--every` is. An answer
-counts as *marked* if it says that something is missing, that nothing was found, that it is only possibly there, or that no sentence supports it. Columns: questions with an answer,
-`right` (the answer holds a right one, marked or not), `right, marked` of them, `wrong` (neither right nor marked), `wrong, marked`; questions without
-one, `marked` and `claimed` (an answer as if the documents gave it). `--rows FILE` writes each answer; rows that the file already holds are not asked again. Needs nothing but Python.
+counts as *marked* if it says that something is missing, that nothing was found, that it is only possibly there, or that no sentence supports it.
+Columns: `given` (questions with an answer), `right` (the answer holds a right one, marked or not), `right, marked` of them, `wrong` (neither right nor
+marked), `wrong, marked`; `without` (questions without one), `marked` and `claimed` (an answer as if the documents gave it). `--rows FILE` writes each
+answer; rows that the file already holds are not asked again. Needs nothing but Python.
 """
 
 import argparse
@@ -14,11 +15,10 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import tempfile
 import time
 
-from quotes import EXAMPLES, SETS, plain
+from quotes import SETS, answer_of, indexed, plain
 
 COLUMNS = ("given", "right", "right, marked", "wrong", "wrong, marked", "without", "marked", "claimed")
 
@@ -43,12 +43,7 @@ def is_marked(answer):
 
 def asked(program, base, item, environment):
     began = time.monotonic()
-    command = [*program, "--base", base, "ask", "--json", item["question"]]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=base, check=False)
-    try:
-        answer = json.loads(done.stdout)["answer"]
-    except (json.JSONDecodeError, KeyError) as error:
-        raise SystemExit(f"{item['id']}: {error}\n{done.stdout}\n{done.stderr}") from None
+    answer = answer_of(program, base, item, environment)
     return {
         "id": item["id"],
         "question": item["question"],
@@ -101,13 +96,7 @@ def main():
     print(f"{'set':16}" + "".join(f"{column:>{max(10, len(column) + 2)}}" for column in COLUMNS), flush=True)
     with tempfile.TemporaryDirectory() as place:
         for name in options.set or SETS:
-            base = os.path.join(place, name.replace("/", "-"))
-            os.makedirs(base)
-            # Indexed without the model: its questions would take hours.
-            command = [*program, "--base", base, "--offline", "index", str(EXAMPLES / name / "docs")]
-            subprocess.run(command, check=True, capture_output=True, env=environment, cwd=base)
-            with (EXAMPLES / name / "questions.jsonl").open(encoding="utf-8") as file:
-                items = [json.loads(line) for line in file]
+            base, items = indexed(program, place, name, environment)
             given = [item["id"] for item in items if item["answerable"]][:: options.every]
             rows = []
             for item in items:

@@ -88,8 +88,8 @@ pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::migrate::{MigrateResponse, migrate};
 pub use self::models::{
     ModelLine, ModelsResponse, PullRequest, PullResponse, RemoveResponse, RunningModel, UseRequest,
-    UseResponse, has_model_server, models, pull_model, pull_server, remove_model, run_model,
-    use_model,
+    UseResponse, has_model_server, is_model_used, models, pull_model, pull_server, remove_model,
+    run_model, use_model,
 };
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, local_files, original, original_named};

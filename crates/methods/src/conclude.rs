@@ -135,20 +135,16 @@ async fn conclude_quoting(
         };
     }
     if why == Quoting::AnswerUnsupported {
-        let left_out = Sentence::AnswerLeftOut.in_words(Language::of(question.query()));
-        reading.rationale = joined(left_out, &reading.rationale);
+        let language = Language::of(question.query());
+        let left_out = Sentence::AnswerLeftOut.in_words(language);
+        let gap = if reading.rationale.is_empty() { "" } else { language.either(" ", "") };
+        reading.rationale = left_out + gap + &reading.rationale;
     }
     let mut answer = finish(ports, context, reading, WrittenBy::Quotation, run).await?;
     mark_best(&mut answer.citations, &best);
     answer.refused = grade == Grade::NotFound;
     answer.quotes = Some(Quotes { grade, absent });
     Ok(answer)
-}
-
-/// Two sentences, the second of which may be empty.
-fn joined(first: String, second: &str) -> String {
-    let gap = if second.is_empty() || first.ends_with('。') { "" } else { " " };
-    first + gap + second
 }
 
 /// The names of a run's question for which the documents' names are suggested.

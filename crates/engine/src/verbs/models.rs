@@ -78,10 +78,6 @@ pub async fn models(session: &Session) -> Result<ModelsResponse, LocalModelError
     let local = &settings.local;
     let folder = ModelFolder::new(&local.folder);
     let here = folder.all().map_err(|source| unusable(&local.folder, source))?;
-    let is_used = |name: &str| {
-        let mut used = Role::ALL.iter().filter_map(|role| settings.chat(*role));
-        used.any(|chat| chat.endpoint.local_name() == Some(name))
-    };
     let line = |name: &str, known: Option<&OpenModel>, kept: Option<&KeptModel>| {
         let bytes = kept.map_or(known.map_or(0, |known| known.bytes), |kept| kept.bytes);
         ModelLine {
@@ -90,7 +86,7 @@ pub async fn models(session: &Session) -> Result<ModelsResponse, LocalModelError
             bytes,
             memory: catalogue::memory(name, bytes, local.all_tokens()),
             is_here: kept.is_some(),
-            is_used: is_used(name),
+            is_used: is_model_used(session, name),
         }
     };
     let kept = |name: &str| here.iter().find(|kept| kept.name == name);
@@ -254,6 +250,13 @@ pub struct RemoveResponse {
     pub name: String,
     /// The bytes that are free now.
     pub bytes: u64,
+}
+
+/// Whether the settings use a model of this machine for a role.
+pub fn is_model_used(session: &Session, name: &str) -> bool {
+    let settings = session.settings();
+    let mut used = Role::ALL.iter().filter_map(|role| settings.chat(*role));
+    used.any(|chat| chat.endpoint.local_name() == Some(name))
 }
 
 /// Deletes the files of a model.

@@ -241,7 +241,7 @@ pub(crate) async fn remove(
     Parts(name): Parts<String>,
 ) -> Result<StatusCode, Problem> {
     let session = session(&app, &caller)?;
-    if is_used(&session, &name) {
+    if pikerag_engine::is_model_used(&session, &name) {
         return Err(Problem::new(409, "model-in-use", Fault::Caller)
             .saying(format!("`{name}` is set for a task"))
             .hint("choose another model first"));
@@ -273,12 +273,6 @@ fn roles(session: &Session, file: Option<&SettingsFile>) -> Vec<RoleModel> {
     let own = own.unwrap_or_default();
     let model = |role| if own.contains(&role) { in_use(session, role) } else { None };
     Role::ALL.iter().map(|&role| RoleModel { role, own: model(role) }).collect()
-}
-
-fn is_used(session: &Session, name: &str) -> bool {
-    let settings = session.settings();
-    let mut used = Role::ALL.iter().filter_map(|role| settings.chat(*role));
-    used.any(|chat| chat.endpoint.local_name() == Some(name))
 }
 
 pub(super) fn in_use(session: &Session, role: Role) -> Option<ChatInUse> {
