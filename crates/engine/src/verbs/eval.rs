@@ -14,6 +14,7 @@ pub use self::searches::eval_searches;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use pikerag_baselines::Method;
 use pikerag_eval::cost_model::Asked;
@@ -232,7 +233,8 @@ async fn ask_set(
     methods: &[(String, Method)],
     rows: &mut Rows,
 ) -> Result<Option<SolveError>> {
-    let of_set = rows.all.iter().filter(|row| row.data_set == set.name);
+    // A folder may have rows of methods that are not asked now.
+    let of_set = rows.all.iter().filter(|row| is_asked(row, slice::from_ref(set), methods));
     let done: HashSet<(String, String)> =
         of_set.map(|row| (row.method.clone(), row.item.clone())).collect();
     let total = set.items.len() * methods.len();
