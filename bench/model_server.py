@@ -5,8 +5,8 @@
     python3 crates/test-support/local_llm/serve.py prepare FOLDER     # llama.cpp from a package, SmolLM2 (93 MB)
     python3 bench/model_server.py --program target/debug/pikerag --folder FOLDER
 
-Each trial has a base of its own, with one document. The server is killed during a call and between calls; its memory is
-limited; another program listens at the port that it was given; two processes ask at the same time; the command line asks
+Each trial has a base of its own, with one document. The server is killed during a call and between calls, and stopped by
+another process; its memory is limited; another program listens at the port that it was given; two processes ask at the same time; the command line asks
 a base that a server of pikerag has open. Needs nothing but Python. Prints Markdown.
 """
 
@@ -157,6 +157,17 @@ def killed_between_calls(place):
         return f"before: {first}; after: {asked(url)}"
 
 
+def stopped(place):
+    with serving(place) as (server, url):
+        first = asked(url)
+        child = server_of(server.pid)
+        stop = place.start("models", "stop")
+        said, _ = stop.communicate(timeout=60)
+        maps = pathlib.Path(f"/proc/{child}/maps")
+        is_gone = "still there" if maps.exists() and "gguf" in maps.read_text() else "gone"
+        return f"before: {first}; `models stop`: {said.strip().replace(str(server.pid), 'N')}, the server is {is_gone}; after: {asked(url)}"
+
+
 def without_memory(place):
     limit = 200 << 20
     return seen(place.ask(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))))
@@ -191,6 +202,7 @@ def base_shared(place):
 TRIALS = {
     "killed during a call (`kill -9`, as the kernel does without memory)": killed_during_a_call,
     "killed between two calls of a server": killed_between_calls,
+    "`pikerag models stop` between two calls of a server": stopped,
     "memory limited to 200 MiB of data": without_memory,
     "its port is taken by another program": port_taken,
     "two processes ask at the same time": two_processes,

@@ -218,7 +218,7 @@ pub(crate) enum Command {
     Mcp,
     /// Create, list and revoke the access keys of the server.
     Keys(Keys),
-    /// List, fetch, use, run and remove open models of this machine.
+    /// List, fetch, use, run, stop and remove open models of this machine.
     Models(Models),
     /// Check settings, weights, endpoints and helper programs for reading files.
     Doctor,

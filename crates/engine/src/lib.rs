@@ -127,6 +127,7 @@ pub use crate::globs::{BadGlob, FileGlob};
 pub use crate::graph::{TreeEdge, TreeEnd, TreeLine, called};
 pub use crate::limits::EngineLimits;
 pub use crate::local_error::LocalModelError;
+pub use crate::local_models::RunningServer;
 pub use crate::made_bases::{LockedBases, MadeBases, begin_base};
 pub use crate::notice::{Notice, Unmet};
 pub use crate::presence::UnclearReason;

@@ -6,6 +6,7 @@
 //! before each start counts both.
 
 mod memory;
+mod running;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ use pikerag_models::{ModelServer, Serving, Transport};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::memory::free_memory;
+use self::running::Note;
+pub use self::running::RunningServer;
+pub(crate) use self::running::running;
 use crate::local_error::LocalModelError;
 use crate::sandbox::{ModelProcess, ServedModel, ServerProgram};
 use crate::settings::LocalSettings;
@@ -69,9 +73,17 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    running: Option<ModelProcess>,
+    running: Option<Running>,
     /// The times when the server ended by itself.
     endings: Vec<Instant>,
+}
+
+/// A server of this process.
+#[derive(Debug)]
+struct Running {
+    process: ModelProcess,
+    /// `None` if the folder of the models cannot be written.
+    _note: Option<Note>,
 }
 
 /// How much a server is used.
@@ -128,13 +140,13 @@ impl LocalServer {
     pub(crate) async fn serving(&self) -> Result<Serving, LocalModelError> {
         let inner = &self.0;
         let mut state = inner.state.lock().await;
-        if state.running.as_mut().is_some_and(ModelProcess::has_ended) {
+        if state.running.as_mut().is_some_and(|running| running.process.has_ended()) {
             tracing::warn!(model = %inner.name, "the server of the model has ended");
             state.running = None;
             state.endings.push(Instant::now());
         }
-        let process = match state.running.take() {
-            Some(process) => process,
+        let running = match state.running.take() {
+            Some(running) => running,
             None => {
                 let started = inner.start(&mut state.endings).await?;
                 // A task of its own, since no call is there to notice that nobody calls.
@@ -142,7 +154,7 @@ impl LocalServer {
                 started
             }
         };
-        let process = state.running.insert(process);
+        let Running { process, .. } = state.running.insert(running);
         let (base_url, api_key) = (process.base_url.clone(), process.key.clone());
         // While the state is locked: the server is not idle before the call begins.
         let held = Box::new(Held::new(&inner.use_of_it));
@@ -154,7 +166,7 @@ impl LocalServer {
         loop {
             {
                 let mut state = self.0.state.lock().await;
-                if state.running.as_mut().is_none_or(ModelProcess::has_ended) {
+                if state.running.as_mut().is_none_or(|running| running.process.has_ended()) {
                     return;
                 }
             }
@@ -174,7 +186,7 @@ impl ModelServer for LocalServer {
 }
 
 impl Inner {
-    async fn start(&self, endings: &mut Vec<Instant>) -> Result<ModelProcess, LocalModelError> {
+    async fn start(&self, endings: &mut Vec<Instant>) -> Result<Running, LocalModelError> {
         let file = find_model(&self.settings, &self.name)?;
         let program = find_program(&self.settings)?;
         let LocalSettings { context_tokens, parallel, .. } = self.settings;
@@ -192,7 +204,14 @@ impl Inner {
         if matches!(started, Err(LocalModelError::Ended { .. })) {
             endings.push(Instant::now());
         }
-        started
+        let process = started?;
+        let note =
+            process.group().map(|group| Note::write(&self.settings.folder, &self.name, group));
+        let note = note.and_then(|note| {
+            note.inspect_err(|error| tracing::warn!(%error, "others cannot see the running server"))
+                .ok()
+        });
+        Ok(Running { process, _note: note })
     }
 }
 

@@ -8,6 +8,7 @@ mod classify;
 mod configured;
 mod delete;
 mod doctor;
+mod end_models;
 mod estimate;
 mod eval;
 mod evaluations;
@@ -56,6 +57,7 @@ pub use self::delete::{
     DeletePreview, DeleteRequest, DeleteResponse, delete, delete_preview, finish_forgetting,
 };
 pub use self::doctor::{DoctorCheck, DoctorFinding, Offer, doctor};
+pub use self::end_models::{RemoveResponse, StopResponse, remove_model, stop_models};
 pub use self::estimate::{EstimateRequest, EstimateResponse, estimate};
 pub use self::eval::{
     DryRunResponse, EvalRequest, EvalResponse, Forecast, IndexingForecast, SearchesResponse, eval,
@@ -87,9 +89,8 @@ pub use self::lost::UnclearFiles;
 pub use self::methods::{MethodResponse, method_by_name, methods};
 pub use self::migrate::{MigrateResponse, migrate};
 pub use self::models::{
-    ModelLine, ModelsResponse, PullRequest, PullResponse, RemoveResponse, RunningModel, UseRequest,
-    UseResponse, has_model_server, is_model_used, models, pull_model, pull_server, remove_model,
-    run_model, use_model,
+    ModelLine, ModelsResponse, PullRequest, PullResponse, RunningModel, UseRequest, UseResponse,
+    has_model_server, is_model_used, models, pull_model, pull_server, run_model, use_model,
 };
 pub use self::money::RunUsd;
 pub use self::original::{KeptOriginals, OriginalResponse, local_files, original, original_named};

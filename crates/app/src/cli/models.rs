@@ -36,6 +36,12 @@ pub(crate) enum ModelsVerb {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Stop the running servers of a model, or of all models, and free their memory. The next call starts one again.
+    Stop {
+        /// The name of the model; without it, all.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Delete the files of a model.
     Rm {
         /// The name of the model.

@@ -6,8 +6,8 @@ use pikerag_engine::narrate::Language;
 use pikerag_engine::parts::{FoundServer, Source, find_open_model};
 use pikerag_engine::settings::{Environment, Settings};
 use pikerag_engine::{
-    ModelLine, ModelsResponse, PullRequest, PullResponse, Session, UseRequest, models as list,
-    pull_model, pull_server, remove_model, run_model, use_model,
+    ModelLine, ModelsResponse, PullRequest, PullResponse, RunningServer, Session, UseRequest,
+    models as list, pull_model, pull_server, remove_model, run_model, stop_models, use_model,
 };
 use serde_json::json;
 
@@ -40,6 +40,7 @@ pub(crate) async fn models(
             used(&session, output, &UseRequest { name, path, environment })
         }
         Some(ModelsVerb::Run { name }) => ran(&session, output, name).await,
+        Some(ModelsVerb::Stop { name }) => stopped(&session, output, name.as_deref()).await,
         Some(ModelsVerb::Rm { name }) => removed(&session, output, name),
     }
 }
@@ -112,12 +113,16 @@ fn show_model(model: &ModelLine, output: Output) {
         true => language.either(", in use", "，使用中"),
         false => "",
     };
+    let runs = match model.running.is_empty() {
+        true => "",
+        false => language.either(", running", "，正在运行"),
+    };
     say(&match (&model.known, language) {
         (Some(known), Language::English) => {
             let languages = known.languages.join(" ");
             let from = source(&known.source, language);
             format!(
-                "  {mark} {name:<20} {}: {bytes}, memory {memory}, {}, {languages}, from {from}{}{used}",
+                "  {mark} {name:<20} {}: {bytes}, memory {memory}, {}, {languages}, from {from}{}{used}{runs}",
                 known.title,
                 known.licence,
                 speed(model, language)
@@ -127,17 +132,17 @@ fn show_model(model: &ModelLine, output: Output) {
             let languages = known.languages.join("、");
             let from = source(&known.source, language);
             format!(
-                "  {mark} {name:<20} {}：{bytes}，内存 {memory}，{}，{languages}，来自{from}{}{used}",
+                "  {mark} {name:<20} {}：{bytes}，内存 {memory}，{}，{languages}，来自{from}{}{used}{runs}",
                 in_chinese(known.title),
                 known.licence,
                 speed(model, language)
             )
         }
         (None, Language::English) => {
-            format!("  {mark} {name:<20} your own file: {bytes}, memory {memory}{used}")
+            format!("  {mark} {name:<20} your own file: {bytes}, memory {memory}{used}{runs}")
         }
         (None, Language::Chinese) => {
-            format!("  {mark} {name:<20} 自行下载的文件：{bytes}，内存 {memory}{used}")
+            format!("  {mark} {name:<20} 自行下载的文件：{bytes}，内存 {memory}{used}{runs}")
         }
     });
 }
@@ -297,6 +302,38 @@ async fn ran(session: &Session, output: Output, name: &str) -> anyhow::Result<u8
             Ok(exit::FAILED)
         }
     }
+}
+
+async fn stopped(session: &Session, output: Output, name: Option<&str>) -> anyhow::Result<u8> {
+    let response = stop_models(session, name).await?;
+    if output.json {
+        say_json(&response)?;
+        return Ok(if response.not_stopped.is_empty() { 0 } else { exit::FAILED });
+    }
+    for RunningServer { model, started_by, .. } in &response.stopped {
+        output.say(
+            format!("{model} is stopped; process {started_by} started it"),
+            format!("已停止 {model}；由进程 {started_by} 启动"),
+        );
+    }
+    for RunningServer { model, started_by, .. } in &response.not_stopped {
+        output.note(
+            format!("{model} still runs: end process {started_by}, which started it, or run this command as its user"),
+            format!("{model} 仍在运行：请结束启动它的进程 {started_by}，或用该进程的用户运行此命令"),
+        );
+    }
+    if !response.not_stopped.is_empty() {
+        return Ok(exit::FAILED);
+    }
+    match name {
+        _ if !response.stopped.is_empty() => {}
+        Some(name) => output.say(
+            format!("no server of {name} is running"),
+            format!("没有正在运行的 {name} 服务器"),
+        ),
+        None => output.say("no model server is running", "没有正在运行的模型服务器"),
+    }
+    Ok(0)
 }
 
 fn removed(session: &Session, output: Output, name: &str) -> anyhow::Result<u8> {

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -127,10 +127,8 @@ fn questions_are_answered_by_the_model_that_the_program_starts() {
     assert_eq!(again["answer"]["text"], "Ilse Brandt", "{again:#}");
 }
 
-/// The server ends with the program, also if that is killed and cannot end it.
-#[test]
-fn a_server_does_not_outlive_the_killed_program() {
-    let place = place();
+/// A program that serves `small`, its output, and the address without scheme and path.
+fn running(place: &Place) -> (Child, BufReader<ChildStdout>, String) {
     let mut command = place.command(&["--json", "models", "run", "small"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
@@ -140,16 +138,49 @@ fn a_server_does_not_outlive_the_killed_program() {
     }
     let running: Value = serde_json::from_str(&text).unwrap();
     let address = running["base_url"].as_str().unwrap();
-    let address = address.trim_start_matches("http://").trim_end_matches("/v1");
-    assert!(TcpStream::connect(address).is_ok());
+    let address = address.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    assert!(TcpStream::connect(&address).is_ok());
+    (child, reader, address)
+}
+
+/// Whether nobody listens at an address, after a while.
+fn is_gone(address: &str) -> bool {
+    (0..400).any(|_| {
+        std::thread::sleep(Duration::from_millis(25));
+        TcpStream::connect(address).is_err()
+    })
+}
+
+/// The server ends with the program, also if that is killed and cannot end it.
+#[test]
+fn a_server_does_not_outlive_the_killed_program() {
+    let place = place();
+    let (mut child, mut reader, address) = running(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    let is_gone = || TcpStream::connect(address).is_err();
-    let waited = (0..400).any(|_| {
-        std::thread::sleep(Duration::from_millis(25));
-        is_gone()
-    });
-    assert!(waited, "the server still listens at {address}");
+    assert!(is_gone(&address), "the server still listens at {address}");
     let mut rest = String::new();
     reader.read_to_string(&mut rest).unwrap();
+}
+
+#[test]
+fn another_process_lists_and_stops_a_server() {
+    let place = place();
+    let runs = || {
+        let listed = place.run_to(0, &["--offline", "--json", "models"]).json();
+        let models = listed["models"].as_array().unwrap();
+        models.iter().find(|model| model["name"] == "small").unwrap()["running"].clone()
+    };
+    assert_eq!(runs(), serde_json::json!([]));
+    assert!(place.run_to(0, &["models", "stop"]).stdout.contains("no model server"));
+    let (mut child, _reader, address) = running(&place);
+    assert_eq!(runs()[0]["started_by"], child.id());
+    let other = place.run_to(0, &["models", "stop", "another"]);
+    assert!(other.stdout.contains("no server of another is running"), "{}", other.stdout);
+    let stopped = place.run_to(0, &["--json", "models", "stop", "small"]).json();
+    assert_eq!(stopped["stopped"][0]["model"], "small", "{stopped:#}");
+    assert!(is_gone(&address), "the server still listens at {address}");
+    // `models run` ends with its server.
+    child.wait().unwrap();
+    assert_eq!(runs(), serde_json::json!([]));
 }

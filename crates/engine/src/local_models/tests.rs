@@ -69,7 +69,7 @@ fn server(settings: &LocalSettings) -> LocalServer {
 }
 
 async fn group(server: &LocalServer) -> Option<i32> {
-    server.0.state.lock().await.running.as_ref().and_then(ModelProcess::id)
+    server.0.state.lock().await.running.as_ref().and_then(|running| running.process.group())
 }
 
 /// Waits a while for the end of the server at an address; whether it ended. Processes that nobody
@@ -129,6 +129,26 @@ async fn an_idle_server_stops_but_not_during_a_call() {
     assert_eq!(group(&server).await, None);
 }
 
+/// As another process does with `models stop`.
+#[tokio::test]
+async fn a_running_server_is_listed_and_stopped() {
+    let (_home, settings) = place(FAKE);
+    let list = || running(&settings.folder).unwrap();
+    let server = server(&settings);
+    let serving = server.serving().await.unwrap();
+    let [listed] = list().try_into().unwrap();
+    assert_eq!(listed.model, "m");
+    assert!(listed.stop().await);
+    assert!(is_gone(&serving.base_url).await);
+    assert_eq!(list(), []);
+    // The next call starts it again.
+    let again = server.serving().await.unwrap();
+    assert_eq!(list().len(), 1);
+    drop(server);
+    assert!(is_gone(&again.base_url).await);
+    assert_eq!(fs::read_dir(&settings.folder).unwrap().count(), 2, "the model and its log");
+}
+
 #[tokio::test]
 async fn a_server_that_keeps_ending_is_not_started_again() {
     let (_home, settings) = place(BROKEN);
@@ -185,7 +205,7 @@ async fn a_server_ends_with_its_input() {
     let running = server(&settings);
     let serving = running.serving().await.unwrap();
     let mut state = running.0.state.lock().await;
-    let process = state.running.as_mut().unwrap();
+    let process = &mut state.running.as_mut().unwrap().process;
     process.close_input();
     assert!(is_gone(&serving.base_url).await);
     let mut looks = 0..200;

@@ -205,8 +205,7 @@ impl ModelProcess {
     }
 
     /// The number of its process group.
-    #[cfg(test)]
-    pub(crate) fn id(&self) -> Option<i32> {
+    pub(crate) fn group(&self) -> Option<i32> {
         self.group
     }
 

@@ -16,7 +16,9 @@ use serde::Serialize;
 use super::{OnProgress, Progress};
 use crate::engine::Session;
 use crate::local_error::LocalModelError;
-use crate::local_models::{LocalServer, find_program, free_memory, is_model_here};
+use crate::local_models::{
+    LocalServer, RunningServer, find_program, free_memory, is_model_here, running,
+};
 use crate::sandbox::{download, find_python, install_server};
 use crate::settings::{
     Environment, LocalSettings, TEMPLATE, overriding_variable, trust, with_chat,
@@ -56,6 +58,8 @@ pub struct ModelLine {
     pub is_here: bool,
     /// Whether the settings use it for a role.
     pub is_used: bool,
+    /// Its servers that run on this machine, of all processes of pikerag.
+    pub running: Vec<RunningServer>,
 }
 
 /// The models of this machine, and the servers of models that answer at the usual ports. It starts
@@ -78,6 +82,7 @@ pub async fn models(session: &Session) -> Result<ModelsResponse, LocalModelError
     let local = &settings.local;
     let folder = ModelFolder::new(&local.folder);
     let here = folder.all().map_err(|source| unusable(&local.folder, source))?;
+    let running = running(&local.folder).map_err(|source| unusable(&local.folder, source))?;
     let line = |name: &str, known: Option<&OpenModel>, kept: Option<&KeptModel>| {
         let bytes = kept.map_or(known.map_or(0, |known| known.bytes), |kept| kept.bytes);
         ModelLine {
@@ -87,6 +92,7 @@ pub async fn models(session: &Session) -> Result<ModelsResponse, LocalModelError
             memory: catalogue::memory(name, bytes, local.all_tokens()),
             is_here: kept.is_some(),
             is_used: is_model_used(session, name),
+            running: running.iter().filter(|server| server.model == name).cloned().collect(),
         }
     };
     let kept = |name: &str| here.iter().find(|kept| kept.name == name);
@@ -243,32 +249,11 @@ pub fn has_model_server(session: &Session) -> bool {
     find_program(&session.settings().local).is_ok()
 }
 
-/// A model that was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RemoveResponse {
-    /// Its name.
-    pub name: String,
-    /// The bytes that are free now.
-    pub bytes: u64,
-}
-
 /// Whether the settings use a model of this machine for a role.
 pub fn is_model_used(session: &Session, name: &str) -> bool {
     let settings = session.settings();
     let mut used = Role::ALL.iter().filter_map(|role| settings.chat(*role));
     used.any(|chat| chat.endpoint.local_name() == Some(name))
-}
-
-/// Deletes the files of a model.
-///
-/// # Errors
-/// [`LocalModelError::NotHere`] if there are none; [`LocalModelError::Folder`].
-pub fn remove_model(session: &Session, name: &str) -> Result<RemoveResponse, LocalModelError> {
-    let folder = &session.settings().local.folder;
-    let removed = ModelFolder::new(folder).remove(name);
-    let removed = removed.map_err(|source| unusable(folder, source))?;
-    let bytes = removed.ok_or_else(|| LocalModelError::NotHere { name: name.to_owned() })?;
-    Ok(RemoveResponse { name: name.to_owned(), bytes })
 }
 
 /// A model whose server runs until this is dropped.
@@ -355,13 +340,14 @@ pub fn use_model(
     Ok(UseResponse { written: path.to_owned(), model, trusted, is_here, overridden_by })
 }
 
-fn unusable(path: &Path, source: std::io::Error) -> LocalModelError {
+pub(super) fn unusable(path: &Path, source: std::io::Error) -> LocalModelError {
     LocalModelError::Folder { path: path.to_owned(), source }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remove_model;
     use crate::settings::Settings;
 
     fn session(folder: &Path) -> Session {

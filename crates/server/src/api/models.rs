@@ -282,7 +282,7 @@ pub(super) fn in_use(session: &Session, role: Role) -> Option<ChatInUse> {
 }
 
 fn in_catalogue(line: ModelLine) -> CatalogueModel {
-    let ModelLine { name, known, bytes, memory, is_here, is_used } = line;
+    let ModelLine { name, known, bytes, memory, is_here, is_used, .. } = line;
     let speed = known.as_ref().and_then(|known| known.speed);
     let text = |of: fn(&OpenModel) -> &'static str| {
         known.as_ref().map_or_else(String::new, |known| of(known).to_owned())
