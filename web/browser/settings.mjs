@@ -176,6 +176,68 @@ async function tasksHaveModels(browser) {
   await page.context().close();
 }
 
+/** An embedder is tried and set; its vectors are made for the base. A reranker is taken away. */
+async function searchesHaveModels(browser) {
+  let set = { ...configured, reranker: model("bge-reranker", [], { address: "http://127.0.0.1:8012/v1" }) };
+  let isNew = false;
+  const sent = [];
+  const done = { needs_key: null, needs_restart: [] };
+  const tried = { fine: true, address: "http://127.0.0.1:11434/v1", seconds: 0.2, dimensions: 1024, error: null, says: "", says_zh: "" };
+  const refused = { ...tried, fine: false, dimensions: null, error: "unreachable", says: `nobody answers ${HOSTILE}`, says_zh: "没有回应" };
+  let isWrong = true;
+  const { url, close } = await serve(dist, {
+    ...answers,
+    "GET /api/v1/bases/default/settings": () => set,
+    "GET /api/v1/bases/default": () => ({ ...status, embedder: isNew ? "bge-m3#1a2b3c4d" : "multilingual-e5-small#00112233", summary: { ...summary, embedder: "multilingual-e5-small#00112233" } }),
+    "POST /api/v1/bases/default/jobs": () => (sent.push("jobs"), { id: 7, stand: "offered" }),
+    "POST /api/v1/models/search/embedder/test": async (request) => (sent.push(await bodyOf(request)), isWrong ? refused : tried),
+    "PUT /api/v1/models/search/embedder": async (request) => {
+      const body = await bodyOf(request);
+      sent.push(body);
+      set = { ...set, embedder: model(body.model, [], { address: body.base_url }) };
+      isNew = true;
+      return done;
+    },
+    "DELETE /api/v1/models/search/reranker": () => {
+      sent.push("reranker");
+      set = { ...set, reranker: null };
+      return done;
+    },
+  });
+  const page = await open(browser, `${url}#/settings/default`, { viewport: PHONE });
+  const opener = page.getByRole("button", { name: "Use another embedder" });
+  await opener.click();
+  assert.equal(await opener.getAttribute("aria-expanded"), "true");
+  const form = page.getByRole("form", { name: "Embedder" });
+  await form.getByRole("button", { name: "Test" }).click();
+  assert.equal(sent.length, 0, "empty fields are not sent");
+  await form.getByLabel("Address").fill("http://127.0.0.1:11434/v1");
+  await form.getByLabel("Model").fill(" bge-m3 ");
+  await form.getByLabel("Key").fill("sk-typed");
+  await form.getByRole("button", { name: "Test" }).click();
+  await page.getByText("Check the address, and that the program runs there.").waitFor();
+  isWrong = false;
+  await form.getByRole("button", { name: "Test" }).click();
+  await page.getByText("1,024 dimensions").waitFor();
+  await isSound(page);
+  await shoot(page, "embedder");
+  await form.getByRole("button", { name: "Use" }).click();
+  await page.getByText("The vectors of this base were made by multilingual-e5-small, and the embedder is bge-m3 now.").waitFor();
+  assert.deepEqual(sent.pop(), { base_url: "http://127.0.0.1:11434/v1", model: "bge-m3", api_key: "sk-typed" });
+  assert.equal(await form.count(), 0, "the key is not kept on the page");
+  await isSound(page);
+  await shoot(page, "other-vectors");
+  await page.getByRole("button", { name: "Make new vectors" }).click();
+  await page.getByRole("link", { name: "See the bill under Knowledge" }).waitFor();
+  assert.equal(sent.pop(), "jobs");
+  await page.getByRole("button", { name: "Use no reranker" }).click();
+  await page.getByText("None: hits keep the order of the search.").waitFor();
+  assert.equal(sent.pop(), "reranker");
+  assert.equal(await page.locator("main img").count(), 0);
+  close();
+  await page.context().close();
+}
+
 /** A model is downloaded, tested and set; a key is sent once and shown nowhere. */
 async function chooses(browser) {
   let current = { ...listed, chat: null };
@@ -514,6 +576,7 @@ try {
   await models(browser);
   await chooses(browser);
   await tasksHaveModels(browser);
+  await searchesHaveModels(browser);
   await basesAreManaged(browser);
   await keys(browser);
   await firstKeyStays(browser);

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::session::weights;
 pub use self::session::{Cost, CostPart, Grant, Session};
-pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger};
+pub(crate) use self::session::{DEFAULT_METHOD, SearchLedger, TrialModel};
 use self::shared_limits::{share_cap, shared_limits, upstreams};
 use crate::base::{Base, address_of};
 use crate::error::{EngineError, Result};

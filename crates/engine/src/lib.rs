@@ -114,7 +114,7 @@ pub mod parts {
 pub use pikerag_language::{estimate_tokens, format_number};
 
 pub use crate::base::shown_base;
-pub use crate::change_error::ChangeChatError;
+pub use crate::change_error::ChangeModelError;
 pub use crate::chart::{NoChart, svg_chart};
 pub use crate::descriptors::{hold_at_most, raise_descriptors};
 pub use crate::engine::{Cost, CostPart, Engine, Grant, LongRead, Session, open};

@@ -2,6 +2,7 @@
 //! then defaults ([`Settings::load`]). All other code reads only this value.
 
 mod change;
+mod change_search;
 mod check;
 mod choice;
 mod databases;
@@ -21,6 +22,7 @@ mod refused;
 mod rerank;
 mod resolve;
 mod runs;
+mod search_model;
 mod server;
 mod trust;
 
@@ -41,6 +43,8 @@ use serde::Deserialize;
 
 pub use self::change::ChatChoice;
 pub(crate) use self::change::{ChangeableFile, chat_of};
+pub use self::change_search::SearchModelChoice;
+pub(crate) use self::change_search::{SearchEndpoint, search_endpoint_of};
 pub use self::choice::FileChoice;
 pub use self::databases::DatabaseSettings;
 pub use self::declaration::declaration;
@@ -49,13 +53,14 @@ pub use self::environment::{Environment, arguments};
 pub(crate) use self::environment::{this_folder, this_program};
 pub(crate) use self::file::MOST_PARSERS;
 use self::file::SettingsFile;
-pub(crate) use self::keys::{overriding_address, overriding_variable};
+pub(crate) use self::keys::{overriding_address, overriding_search, overriding_variable};
 pub use self::local::LocalSettings;
 pub use self::providers::{PROVIDERS, Provider, UnknownProvider};
 pub use self::refused::RefusedValue;
 pub use self::rerank::{RerankSettings, Reranks};
 use self::resolve::resolve;
 pub use self::resolve::{Flags, settings_path};
+pub use self::search_model::SearchModel;
 pub use self::server::{DEFAULT_BASE, ServerSettings, is_base_name};
 pub(crate) use self::server::{MOST_RUNS, USUAL_KEYS, WAITING_PER_RUN};
 pub use self::trust::{TrustState, TrustedFile, distrust, trust, trusted};

@@ -38,12 +38,14 @@ mod runs;
 mod search;
 mod sent;
 mod set_chat;
+mod set_search_model;
 mod small_call;
 mod status;
 mod tables;
 mod tags;
 mod train;
 mod try_chat;
+mod try_search_model;
 mod unpack;
 mod uploads;
 mod vectors;
@@ -114,6 +116,7 @@ pub use self::sent::{SentError, SentFile, sent, sent_as};
 pub use self::set_chat::{
     ReadAgain, SetChatResponse, SettingsPlace, roles_with_models, set_chat, unset_chat,
 };
+pub use self::set_search_model::{SetSearchModelResponse, set_search_model, unset_search_model};
 pub use self::status::{StatusResponse, status};
 pub use self::tables::{SqlRequest, sql, table, tables};
 pub use self::tags::{
@@ -128,6 +131,7 @@ pub use self::train::{
     train_label, train_label_forecast, train_recipe, train_use,
 };
 pub use self::try_chat::{TriedChat, try_chat};
+pub use self::try_search_model::{TriedSearchModel, try_search_model};
 pub use self::unpack::{LeftOut, UnpackResponse, unpack};
 pub use self::vectors::{EmbedResponse, RerankResponse, dimensions, embed, rerank};
 

@@ -19,6 +19,7 @@ pub(crate) mod passages;
 pub(crate) mod reading;
 pub(crate) mod runs;
 pub(crate) mod search;
+pub(crate) mod search_models;
 pub(crate) mod sent;
 pub(crate) mod tables;
 pub(crate) mod tags;

@@ -1,8 +1,10 @@
 //! Replaces the settings of a running server.
 
 use pikerag_engine::knowledge::Role;
-use pikerag_engine::settings::{ChatChoice, ServerSettings, Settings};
-use pikerag_engine::{EngineError, Session, SetChatResponse};
+use pikerag_engine::settings::{
+    ChatChoice, SearchModel, SearchModelChoice, ServerSettings, Settings,
+};
+use pikerag_engine::{EngineError, Session, SetChatResponse, SetSearchModelResponse};
 use tokio::sync::MutexGuard;
 use tracing::info;
 
@@ -26,24 +28,33 @@ impl Reloader {
         self.0.changing.lock().await
     }
 
-    /// Changes a chat model in the settings file and uses the changed settings. Changes wait for each
+    /// Changes a model in the settings file and uses the changed settings. Changes wait for each
     /// other, because two at a time could restore each other's text.
     ///
     /// # Errors
     /// The change is refused or cannot be written; then nothing has changed. A file that was
     /// written stays if its settings cannot be used.
-    pub(crate) async fn change_chat(
+    pub(crate) async fn change_model(
         self,
         own: Session,
         file: SettingsFile,
-        change: ChatChange,
+        change: ModelChange,
     ) -> Result<Changed, Problem> {
         let _held = self.hold_file().await;
-        let changed = tokio::task::spawn_blocking(move || match change {
-            ChatChange::Set(choice) => {
-                pikerag_engine::set_chat(&own, file.place(), &choice, &*file.again)
+        let changed = tokio::task::spawn_blocking(move || {
+            let (place, again) = (file.place(), &*file.again);
+            match change {
+                ModelChange::SetChat(choice) => {
+                    pikerag_engine::set_chat(&own, place, &choice, again)
+                }
+                ModelChange::UnsetChat(role) => pikerag_engine::unset_chat(place, role, again),
+                ModelChange::SetSearch(choice) => {
+                    pikerag_engine::set_search_model(&own, place, &choice, again).map(of_search)
+                }
+                ModelChange::UnsetSearch(of) => {
+                    pikerag_engine::unset_search_model(place, of, again).map(of_search)
+                }
             }
-            ChatChange::Unset(role) => pikerag_engine::unset_chat(file.place(), role, &*file.again),
         });
         let changed = changed.await.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
         let SetChatResponse { settings, is_here, needs_key } = changed?;
@@ -104,25 +115,25 @@ impl Reloader {
     }
 }
 
-/// A change of the chat models in the settings file.
-pub(crate) enum ChatChange {
-    /// A model for a role, or for all roles without one of their own.
-    Set(ChatChoice),
-    /// A role loses its own model.
-    Unset(Role),
+/// Endpoints need no file of a model.
+fn of_search(set: SetSearchModelResponse) -> SetChatResponse {
+    let SetSearchModelResponse { settings, needs_key } = set;
+    SetChatResponse { settings, is_here: true, needs_key }
 }
 
-impl ChatChange {
-    /// The role; `None` for all roles.
-    pub(crate) fn role(&self) -> Option<Role> {
-        match self {
-            Self::Set(choice) => choice.role,
-            Self::Unset(role) => Some(*role),
-        }
-    }
+/// A change of a model in the settings file.
+pub(crate) enum ModelChange {
+    /// A chat model for a role, or for all roles without one of their own.
+    SetChat(ChatChoice),
+    /// A role loses its own chat model.
+    UnsetChat(Role),
+    /// An endpoint for an embedder or a reranker.
+    SetSearch(SearchModelChoice),
+    /// The embedder or the reranker loses its endpoint.
+    UnsetSearch(SearchModel),
 }
 
-/// A chat model that was written to the settings file and is in use.
+/// A change that was written to the settings file and is in use.
 pub(crate) struct Changed {
     /// Whether the file of a model that pikerag serves is here; true for an endpoint.
     pub(crate) is_here: bool,

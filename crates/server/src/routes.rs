@@ -18,7 +18,8 @@ use utoipa_axum::routes;
 
 use crate::api::{
     ask, bases, budget, chosen_models, configured, counters, files, forms, graph, health, jobs,
-    keys, look, made_bases, models, passages, reading, runs, search, sent, tables, tags, texts,
+    keys, look, made_bases, models, passages, reading, runs, search, search_models, sent, tables,
+    tags, texts,
 };
 use crate::app::App;
 use crate::compat::errors::reshaped;
@@ -109,6 +110,7 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(jobs::jobs))
         .routes(routes!(jobs::job))
         .routes(routes!(jobs::begin))
+        .routes(routes!(jobs::begin_remaining))
         .routes(routes!(files::delete))
         .routes(routes!(files::deletion))
         .routes(routes!(reading::correct))
@@ -135,6 +137,9 @@ fn groups() -> Vec<(Option<Scope>, OpenApiRouter<App>)> {
         .routes(routes!(chosen_models::test))
         .routes(routes!(chosen_models::set))
         .routes(routes!(chosen_models::unset))
+        .routes(routes!(search_models::test))
+        .routes(routes!(search_models::set))
+        .routes(routes!(search_models::unset))
         .routes(routes!(models::remove))
         .routes(routes!(models::pull))
         .routes(routes!(models::pulled))

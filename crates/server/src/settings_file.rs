@@ -1,12 +1,12 @@
 //! Keeps the settings file that the server was started with, so that an administrator can change the
-//! chat model in it.
+//! models in it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pikerag_engine::knowledge::error_chain;
 use pikerag_engine::settings::{Environment, Settings, SettingsError};
-use pikerag_engine::{ChangeChatError, LocalModelError, SettingsPlace, chinese_chain};
+use pikerag_engine::{ChangeModelError, LocalModelError, SettingsPlace, chinese_chain};
 
 use crate::problem::{Fault, Problem};
 
@@ -32,8 +32,8 @@ impl SettingsFile {
 }
 
 /// The caller is an administrator, who can act on all of these; so the texts name the file.
-impl From<ChangeChatError> for Problem {
-    fn from(error: ChangeChatError) -> Self {
+impl From<ChangeModelError> for Problem {
+    fn from(error: ChangeModelError) -> Self {
         let (status, code, hint) = judged(&error);
         let problem = Self::new(status, code, Fault::Caller)
             .saying(error_chain(&error))
@@ -43,27 +43,35 @@ impl From<ChangeChatError> for Problem {
 }
 
 /// The status, the code and what to do next.
-fn judged(error: &ChangeChatError) -> (u16, &'static str, &'static str) {
+fn judged(error: &ChangeModelError) -> (u16, &'static str, &'static str) {
     match error {
-        ChangeChatError::Settings(SettingsError::Untrusted { .. }) => {
+        ChangeModelError::Settings(SettingsError::Untrusted { .. }) => {
             (409, "settings-not-trusted", "read the file, then run `pikerag trust` on the server")
         }
-        ChangeChatError::Local(
+        ChangeModelError::Local(
             LocalModelError::NoSuchModel { .. } | LocalModelError::BadName { .. },
         ) => (404, "no-such-model", "GET /api/v1/models lists the models"),
-        ChangeChatError::Settings(_) | ChangeChatError::Local(_) => {
+        ChangeModelError::Settings(_) | ChangeModelError::Local(_) => {
             (409, "settings-not-changed", "")
         }
-        ChangeChatError::Endpoint(_) => (400, "bad-address", ""),
-        ChangeChatError::BadValue { .. } => (400, "bad-value", ""),
-        ChangeChatError::OtherSettings { .. } => {
-            (409, "settings-of-old-address", "give them an own `base_url` in the file")
+        ChangeModelError::Endpoint(_) => (400, "bad-address", ""),
+        ChangeModelError::BadValue { .. } => (400, "bad-value", ""),
+        ChangeModelError::OtherSettings { .. } => (
+            409,
+            "settings-of-old-address",
+            "remove them from the file, or give their table its own `base_url` there",
+        ),
+        ChangeModelError::KeyUsed { .. } => {
+            (409, "settings-share-key", "give them their own `api_key` in the file first")
         }
-        ChangeChatError::Form { .. } => {
-            (409, "settings-form", "set `model` and `base_url` under `[chat]` in the file yourself")
+        ChangeModelError::OfOldModel { .. } => {
+            (409, "settings-of-old-model", "remove them from the file first")
         }
-        ChangeChatError::NotWritten { .. } => (409, "settings-not-written", ""),
-        ChangeChatError::Overridden { .. } => {
+        ChangeModelError::Form { .. } => {
+            (409, "settings-form", "set `model` and `base_url` in the file yourself")
+        }
+        ChangeModelError::NotWritten { .. } => (409, "settings-not-written", ""),
+        ChangeModelError::Overridden { .. } => {
             (409, "settings-overridden", "start the server without the variable")
         }
     }

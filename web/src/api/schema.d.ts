@@ -559,7 +559,12 @@ export interface paths {
         /** The latest 500 jobs of a base and all that are not over, newest first. */
         get: operations["listJobs"];
         put?: never;
-        post?: never;
+        /**
+         * Begins the remaining work of the base, such as vectors of another embedder. Work without paid calls
+         *     begins at once. Paid work becomes a job that is `offered`, with its bill: accept it by `begin`. A job
+         *     for the remaining work that exists already is returned.
+         */
+        post: operations["beginRemainingWork"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1251,6 +1256,53 @@ export interface paths {
         post: operations["pullModel"];
         /** Stops the download of a model. The bytes that came stay, and the next download continues. */
         delete: operations["stopModelPull"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/search/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Sets the embedder or the reranker in the settings file of the server, instead of weights that the
+         *     file names. New requests use it without a restart. The vectors of a base stay; it is searched by
+         *     words only until those of the new embedder are made (`POST /api/v1/bases/{base}/jobs`). The file
+         *     must be trusted and writable.
+         */
+        put: operations["setSearchModel"];
+        post?: never;
+        /**
+         * Removes the endpoint of the embedder or the reranker from the settings file of the server, with its
+         *     key, and the weights of a reranker. The embedder is then one of the server's machine, if its weights
+         *     are there; hits are not reranked. It is no error if none is set.
+         */
+        delete: operations["unsetSearchModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/search/{kind}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tries an embedder or a reranker by one small call, before it is set. Nothing is written. The call
+         *     counts in the caps.
+         */
+        post: operations["testSearchModel"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2154,6 +2206,19 @@ export interface components {
             /** @description `local:NAME`, or the name that the endpoint gives the model; for Azure the deployment. */
             model: string;
             role?: components["schemas"]["Role"] | null;
+        };
+        /** @description The endpoint of an embedder or a reranker. */
+        ChosenSearchModel: {
+            /**
+             * @description A new key. It is stored in the settings file and goes to this address only. Without it, the
+             *     stored key stays if the address stays; at the address of the chat model, its key is used; at
+             *     the address of a known provider, the server uses the variable of the provider.
+             */
+            api_key?: string | null;
+            /** @description The address of the endpoint: the part before `/embeddings` or `/rerank`. */
+            base_url: string;
+            /** @description The name that the endpoint gives the model. */
+            model: string;
         };
         /** @description A passage in layer `C`, with everything needed to show its source. */
         Chunk: {
@@ -5615,6 +5680,13 @@ export interface components {
             /** @description Other settings of the file that have changed and need a restart. */
             needs_restart: string[];
         };
+        /** @description The embedder or the reranker was set or removed. New requests use the change. */
+        SetSearchModel: {
+            /** @description The variable that must hold the key and is not set. The model refuses calls until then. */
+            needs_key: string | null;
+            /** @description Other settings of the file that have changed and need a restart. */
+            needs_restart: string[];
+        };
         /** @description A passage, with the corrections that people made in it. */
         ShownChunk: components["schemas"]["Chunk"] & {
             /**
@@ -6567,6 +6639,29 @@ export interface components {
             /**
              * Format: double
              * @description The time of the call, in seconds. It includes the start of a model that pikerag serves.
+             */
+            seconds: number;
+        };
+        /** @description The result of a small call to an embedder or a reranker. */
+        TriedSearchModel: {
+            /** @description The address without user, password and query. */
+            address: string;
+            /** @description Dimensions of its vectors; none for a reranker and after an error. */
+            dimensions: number | null;
+            /**
+             * @description The kind of error in one word, such as `unreachable` or `denied`; `offline` if no call may be
+             *     made.
+             */
+            error: string | null;
+            /** @description Whether the model has replied. */
+            fine: boolean;
+            /** @description The error in a sentence; empty without one. */
+            says: string;
+            /** @description The same in Chinese. */
+            says_zh: string;
+            /**
+             * Format: double
+             * @description The time of the call, in seconds.
              */
             seconds: number;
         };
@@ -10355,6 +10450,98 @@ export interface operations {
             };
             /** @description Nothing has this name, or the key does not open it. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beginRemainingWork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example default */
+                base: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted; the work is not complete yet. An indexing job. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14584,6 +14771,326 @@ export interface operations {
             };
             /** @description Nothing has this name, or the key does not open it. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    setSearchModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Whether it makes vectors or orders hits. */
+                kind: "embedder" | "reranker";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenSearchModel"];
+            };
+        };
+        responses: {
+            /** @description The embedder or the reranker was set or removed. New requests use the change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetSearchModel"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unsetSearchModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Whether it makes vectors or orders hits. */
+                kind: "embedder" | "reranker";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The embedder or the reranker was set or removed. New requests use the change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SetSearchModel"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests or questions at the moment. */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy or stopping. */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the next attempt. Missing if the request was cancelled. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testSearchModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Whether it makes vectors or orders hits. */
+                kind: "embedder" | "reranker";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChosenSearchModel"];
+            };
+        };
+        responses: {
+            /** @description The result of a small call to an embedder or a reranker. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedSearchModel"];
+                };
+            };
+            /** @description A parameter, a header or the body is wrong; the error names it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key is missing, wrong or expired. */
+            401: {
+                headers: {
+                    /** @description How to send a key. */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not allow this, or the request comes from a page of another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nothing has this name, or the key does not open it. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The present state does not allow this; the error names the obstacle. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is larger than the server accepts. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body has another media type than the route reads. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,6 +1,6 @@
 // Tests or sets one choice of a model, and keeps the result beside it.
 import { type Schemas, call } from "../lib/api";
-import type { Chosen, Role } from "./models";
+import type { Chosen, ChosenSearch, Role, SearchKind } from "./models";
 
 export class Attempt {
   busy: "test" | "set" | null = $state(null);
@@ -40,5 +40,51 @@ export class Attempt {
       this.error = error;
     }
     this.busy = null;
+  }
+}
+
+/** The same for the embedder or the reranker. */
+export class SearchAttempt {
+  busy: "test" | "set" | "unset" | null = $state(null);
+  tried: Schemas["TriedSearchModel"] | null = $state.raw(null);
+  result: Schemas["SetSearchModel"] | null = $state.raw(null);
+  error: unknown = $state.raw(null);
+  readonly #path: { kind: SearchKind };
+
+  constructor(kind: SearchKind) {
+    this.#path = { kind };
+  }
+
+  /** Makes one small call to the model. */
+  async test(body: ChosenSearch): Promise<void> {
+    await this.#run("test", async () => {
+      this.tried = await call("post", "/api/v1/models/search/{kind}/test", { path: this.#path, body });
+    });
+  }
+
+  /** Stores the endpoint on the server; whether the server accepted it. */
+  async set(body: ChosenSearch): Promise<boolean> {
+    return this.#run("set", async () => {
+      this.result = await call("put", "/api/v1/models/search/{kind}", { path: this.#path, body });
+    });
+  }
+
+  /** Takes the endpoint away; whether the server accepted it. */
+  async unset(): Promise<boolean> {
+    return this.#run("unset", async () => {
+      this.result = await call("delete", "/api/v1/models/search/{kind}", { path: this.#path });
+    });
+  }
+
+  async #run(kind: "test" | "set" | "unset", work: () => Promise<void>): Promise<boolean> {
+    this.busy = kind;
+    this.tried = this.result = this.error = null;
+    try {
+      await work();
+    } catch (error) {
+      this.error = error;
+    }
+    this.busy = null;
+    return this.error === null;
   }
 }

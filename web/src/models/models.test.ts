@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { type Provider, choiceOf, currentOf, fieldsOf, firstSource, groupsOf, hasKeyAt, isPulled, isTooLarge, languagesOf, localChoice, modelName, placeholdersIn, providerTitle, titleIn } from "./models";
+import { type Provider, choiceOf, currentOf, embedderNames, fieldsOf, firstSource, groupsOf, hasKeyAt, isPulled, isTooLarge, languagesOf, localChoice, modelName, otherVectors, placeholdersIn, providerTitle, searchChoiceOf, titleIn } from "./models";
 
 const deepseek: Provider = { name: "deepseek", base_url: "https://api.deepseek.com", model: "deepseek-flash", variable: "DEEPSEEK_API_KEY", has_key: true, azure_api_version: null, placeholders: [] };
 const azure: Provider = { ...deepseek, name: "azure", base_url: "https://NAME.openai.azure.com", model: "DEPLOYMENT", has_key: false, azure_api_version: "2024-10-21", placeholders: ["NAME", "DEPLOYMENT"] };
@@ -22,6 +22,14 @@ test("a task has the usual model unless it has its own", () => {
   const listed = { chat, roles: [{ role: "answer" as const, own: null }, { role: "atomize" as const, own: small }] };
   expect([currentOf(listed, null), currentOf(listed, "answer"), currentOf(listed, "atomize")]).toEqual([chat, chat, small]);
   expect(groupsOf(["answer", "role_of_tomorrow", "tag"])).toEqual([{ kind: "ask", roles: ["answer", "role_of_tomorrow"] }, { kind: "index", roles: ["tag"] }]);
+});
+
+test("vectors of another embedder are found", () => {
+  const status = (made_by: string | null, in_use: string | null) => ({ embedder: in_use, summary: { embedder: made_by } });
+  expect(otherVectors(status("a#1", "a#2"))).toEqual({ made_by: "a#1", in_use: "a#2" });
+  expect([otherVectors(status("a#1", "a#1")), otherVectors(status(null, "a")), otherVectors(status("a", null))]).toEqual([null, null, null]);
+  expect([embedderNames("bge-m3#1a2b3c4d"), embedderNames("a#1 and a#2 and b")]).toEqual([["bge-m3"], ["a", "b"]]);
+  expect(searchChoiceOf({ base_url: " http://a/v1 ", model: " m ", api_key: " " })).toEqual({ base_url: "http://a/v1", model: "m", api_key: null });
 });
 
 test("placeholders must be replaced", () => {

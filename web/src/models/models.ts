@@ -7,8 +7,16 @@ export type Provider = Schemas["ModelProvider"];
 export type Pull = Schemas["ModelPull"];
 export type Chosen = Schemas["ChosenChat"];
 export type Role = Schemas["Role"];
+export type SearchKind = "embedder" | "reranker";
+export type ChosenSearch = Schemas["ChosenSearchModel"];
 
 export type Source = "found" | "catalogue" | "endpoint";
+
+/** The fields of the form for an embedder or a reranker. */
+export type SearchFields = { base_url: string; model: string; api_key: string };
+
+/** The embedders of a base whose vectors the one in use did not make. */
+export type OtherVectors = { made_by: string; in_use: string };
 
 /** The fields of the form for an endpoint; a field that is not used is empty. */
 export type Fields = { base_url: string; model: string; api_key: string; azure_api_version: string };
@@ -96,4 +104,20 @@ export function choiceOf({ base_url, model, api_key, azure_api_version }: Fields
 export function hasKeyAt({ base_url }: Fields, provider: Provider | null): boolean {
   const plain = (address: string) => address.trim().replace(/\/+$/, "");
   return provider !== null && provider.has_key && plain(base_url) === plain(provider.base_url);
+}
+
+/** What a request sends for the endpoint of an embedder or a reranker. */
+export function searchChoiceOf({ base_url, model, api_key }: SearchFields): ChosenSearch {
+  return { base_url: base_url.trim(), model: model.trim(), api_key: api_key.trim() || null };
+}
+
+/** The names of embedders, which the server joins, without the marks of their endpoints and prefixes. */
+export function embedderNames(joined: string): string[] {
+  return [...new Set(joined.split(" and ").map((name) => name.split("#")[0] ?? name))];
+}
+
+/** The embedders, if the one in use did not make the vectors of a base; null also without vectors. */
+export function otherVectors(status: Pick<Schemas["StatusResponse"], "embedder"> & { summary: Pick<Schemas["StatusResponse"]["summary"], "embedder"> }): OtherVectors | null {
+  const [made_by, in_use] = [status.summary.embedder, status.embedder];
+  return made_by === null || made_by === undefined || in_use === null || made_by === in_use ? null : { made_by, in_use };
 }

@@ -446,6 +446,15 @@ fn check_models(inspector: &mut Inspector<'_>) {
     let judge = json!({"role": "judge", "model": "j", "base_url": "http://127.0.0.1:9/v1"});
     inspector.send("PUT", &set, &[], judge.to_string().as_bytes());
     inspector.send("DELETE", &format!("{set}?role=judge"), &[], b"");
+    let endpoint = json!({"model": "m", "base_url": "http://127.0.0.1:9/v1"});
+    for kind in ["embedder", "reranker"] {
+        let path = format!("{models}/search/{kind}");
+        assert_eq!(inspector.post(&format!("{path}/test"), &endpoint)["error"], "offline");
+        inspector.send("PUT", &path, &[], endpoint.to_string().as_bytes());
+        inspector.send("DELETE", &path, &[], b"");
+    }
+    let rest = inspector.post(&format!("{BASE}/jobs"), &json!({}));
+    assert!(rest["id"].is_u64() || rest["code"].is_string(), "{rest:#}");
     let file = format!("{models}/files/none");
     assert_eq!(inspector.send("DELETE", &file, &[], b"")["code"], "no-such-model");
     assert_eq!(inspector.get(models)["pull"]["name"], "smollm2-135m");

@@ -105,6 +105,8 @@ mod runs;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod search_models;
+#[cfg(test)]
 mod seeing;
 #[cfg(test)]
 mod serve;

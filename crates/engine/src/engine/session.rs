@@ -29,6 +29,7 @@ use pikerag_models::{CallContext, MemoryLedger, Mode, OpenCalls, Payer, Pins, Tr
 pub use self::callers::Grant;
 pub use self::cost::{Cost, CostPart};
 pub(crate) use self::searching::SearchLedger;
+pub(crate) use self::trial::TrialModel;
 use super::{Engine, Shared};
 use crate::base::Base;
 use crate::costs::Costs;

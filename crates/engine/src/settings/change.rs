@@ -9,7 +9,7 @@ use pikerag_knowledge::Role;
 use pikerag_models::Secret;
 use pikerag_models::openai::LOCAL;
 
-use super::edit::{ChatPlace, removed, replaced};
+use super::edit::{ModelTable, removed, replaced};
 use super::endpoints::chat;
 use super::file::{ChatTable, EmbedKind, SettingsFile};
 use super::keys::{OPENAI, fill_in, same};
@@ -50,19 +50,23 @@ impl ChatChoice {
 
     /// The first setting whose value is no single line of TOML.
     pub(crate) fn bad_value(&self) -> Option<&'static str> {
-        let is_bad = |value: &str| {
-            let is_bad = |c: char| matches!(c, '"' | '\\') || c.is_control();
-            value.trim().is_empty() || value.contains(is_bad)
-        };
-        let values = [
+        bad_value(&[
             ("model", Some(self.model.as_str())),
             ("base_url", self.base_url.as_deref()),
             ("api_key", self.api_key.as_ref().map(Secret::expose)),
             ("azure_api_version", self.azure_api_version.as_deref()),
-        ];
-        let mut bad = values.iter().filter(|(_, value)| value.is_some_and(is_bad));
-        bad.next().map(|(name, _)| *name)
+        ])
     }
+}
+
+/// The first of these settings whose value is no single line of TOML.
+pub(super) fn bad_value(values: &[(&'static str, Option<&str>)]) -> Option<&'static str> {
+    let is_bad = |value: &str| {
+        let is_bad = |c: char| matches!(c, '"' | '\\') || c.is_control();
+        value.trim().is_empty() || value.contains(is_bad)
+    };
+    let mut bad = values.iter().filter(|(_, value)| value.is_some_and(is_bad));
+    bad.next().map(|(name, _)| *name)
 }
 
 /// A settings file that may be changed: it is trusted, or the user named it, or it is missing.
@@ -71,10 +75,10 @@ pub(crate) struct ChangeableFile {
     pub(crate) text: String,
     /// Whether there is no such file yet.
     pub(crate) is_new: bool,
-    file: SettingsFile,
+    pub(super) file: SettingsFile,
 }
 
-/// The text with another chat model.
+/// The text with another model.
 pub(crate) struct ChangedText {
     pub(crate) text: String,
     /// The variable that must hold the key and is not set.
@@ -142,6 +146,24 @@ impl ChangeableFile {
         names
     }
 
+    /// The models of searches that use the key of `[chat]` and would lose it with this choice, by their tables.
+    pub(crate) fn users_of_old_key(&self, choice: &ChatChoice) -> Vec<&'static str> {
+        let old = self.address(None);
+        let goes = choice.address().is_some_and(|address| !same(old, address));
+        if choice.role.is_some() || !goes || !has_key(&self.file.chat) {
+            return Vec::new();
+        }
+        let SettingsFile { embed, rerank, .. } = &self.file;
+        let tables = [
+            ("embed", &embed.base_url, embed.api_key.is_some() || embed.api_key_env.is_some()),
+            ("rerank", &rerank.base_url, rerank.api_key.is_some() || rerank.api_key_env.is_some()),
+        ];
+        let is_there =
+            |base_url: &Option<String>| base_url.as_ref().is_some_and(|own| same(own, old));
+        let users = tables.iter().filter(|(_, base_url, has_key)| !has_key && is_there(base_url));
+        users.map(|(name, ..)| *name).collect()
+    }
+
     /// The settings of a role that would go to another address with it. `is_further`: an address other than that of
     /// `[chat]`, whose further fields a role takes along.
     fn settings_of_role(&self, role: Role, is_further: bool) -> Vec<String> {
@@ -181,24 +203,14 @@ impl ChangeableFile {
                 None if stays => {}
                 None => absent.push("azure_api_version"),
             }
-            match (&choice.api_key, variable_of(address)) {
-                (Some(key), _) => {
-                    values.push(("api_key", key.expose()));
-                    absent.push("api_key_env");
-                }
-                (None, _) if stays && self.own(choice.role).is_some_and(has_key) => {}
-                (None, _) if is_usual && has_key(&self.file.chat) => {
-                    absent.extend(["api_key", "api_key_env"]);
-                }
-                (None, Some(variable)) => {
-                    values.push(("api_key_env", variable));
-                    absent.push("api_key");
-                    needs_key = environment.get(variable).is_none().then_some(variable);
-                }
-                (None, None) => absent.extend(["api_key", "api_key_env"]),
-            }
+            let keeps_key = stays && self.own(choice.role).is_some_and(has_key);
+            let takes_key = is_usual && has_key(&self.file.chat);
+            let key = KeyLines::new(choice.api_key.as_ref(), address, keeps_key, takes_key);
+            values.extend(key.value);
+            absent.extend(key.absent);
+            needs_key = key.variable.filter(|variable| environment.get(variable).is_none());
         }
-        let text = replaced(path, &self.text, ChatPlace(choice.role), &values, &absent)?;
+        let text = replaced(path, &self.text, ModelTable::Chat(choice.role), &values, &absent)?;
         Some(ChangedText { text, needs_key })
     }
 
@@ -206,7 +218,7 @@ impl ChangeableFile {
     /// does not allow that.
     pub(crate) fn without(&self, path: &Path, role: Role) -> Option<String> {
         const OWN: [&str; 5] = ["base_url", "model", "api_key", "api_key_env", "azure_api_version"];
-        removed(path, &self.text, ChatPlace(Some(role)), &OWN)
+        removed(path, &self.text, ModelTable::Chat(Some(role)), &OWN)
     }
 
     /// The roles with a model or an address of their own.
@@ -233,9 +245,40 @@ impl ChangeableFile {
     }
 
     /// The address of a role in the file, or that of `[chat]`.
-    fn address(&self, role: Option<Role>) -> &str {
+    pub(super) fn address(&self, role: Option<Role>) -> &str {
         let own = self.own(role).and_then(|own| own.base_url.as_deref());
         own.or(self.file.chat.base_url.as_deref()).unwrap_or(OPENAI)
+    }
+}
+
+/// The lines of a table that give a key.
+pub(super) struct KeyLines<'a> {
+    /// A name and its value.
+    pub(super) value: Option<(&'static str, &'a str)>,
+    pub(super) absent: &'static [&'static str],
+    /// The variable that must hold the key.
+    pub(super) variable: Option<&'static str>,
+}
+
+impl<'a> KeyLines<'a> {
+    /// The lines for a new key, or for none. `keeps`: the table has a key for this address. `takes`: it uses the key of
+    /// `[chat]`.
+    pub(super) fn new(new: Option<&'a Secret>, address: &str, keeps: bool, takes: bool) -> Self {
+        const BOTH: [&str; 2] = ["api_key", "api_key_env"];
+        const NONE: KeyLines<'_> = KeyLines { value: None, absent: &BOTH, variable: None };
+        match (new, variable_of(address)) {
+            (Some(key), _) => {
+                let value = Some(("api_key", key.expose()));
+                Self { value, absent: &["api_key_env"], variable: None }
+            }
+            (None, _) if keeps => Self { absent: &[], ..NONE },
+            (None, Some(variable)) if !takes => Self {
+                value: Some(("api_key_env", variable)),
+                absent: &["api_key"],
+                variable: Some(variable),
+            },
+            (None, _) => NONE,
+        }
     }
 }
 
@@ -245,7 +288,7 @@ fn further(name: &str, table: &ChatTable) -> Vec<String> {
     lists.iter().filter(|(_, none)| !none).map(|(list, _)| format!("{name}.{list}")).collect()
 }
 
-fn has_key(table: &ChatTable) -> bool {
+pub(super) fn has_key(table: &ChatTable) -> bool {
     table.api_key.is_some() || table.api_key_env.is_some()
 }
 
@@ -424,6 +467,24 @@ mod tests {
         assert!(stays.settings_of_old_address(&choice("http://own/v1", None)).is_empty());
         let local = ChatChoice { model: "local:m".to_owned(), ..ChatChoice::default() };
         assert!(stays.settings_of_old_address(&local).is_empty());
+    }
+
+    #[test]
+    fn models_of_searches_do_not_lose_the_key_of_the_chat_model() {
+        let users = |text: &str, address: &str| {
+            file(&format!("{OWN}{text}")).users_of_old_key(&choice(address, None)).join(", ")
+        };
+        let both = "[embed]\nmodel = \"e\"\nbase_url = \"http://own/v1/\"\n[rerank]\nmodel = \"r\"\nbase_url = \"http://own/v1\"\n";
+        assert_eq!(users(both, "http://there/v1"), "embed, rerank");
+        assert_eq!(users(both, "http://own/v1"), "");
+        assert_eq!(
+            users(&both.replace("[rerank]", "api_key = \"k\"\n[rerank]"), "http://there/v1"),
+            "rerank"
+        );
+        assert_eq!(
+            users("[embed]\nmodel = \"e\"\nbase_url = \"http://a/v1\"\n", "http://there/v1"),
+            ""
+        );
     }
 
     #[test]

@@ -1,27 +1,35 @@
-//! Sets chat models in the text of a settings file, and leaves all other lines as they are.
+//! Sets models in the text of a settings file, and leaves all other lines as they are.
 
 use std::path::Path;
 
 use pikerag_knowledge::Role;
 
 use super::parse::parse;
+use super::search_model::SearchModel;
 
-/// A table of the file that names a chat model: `[chat]`, or that of a role.
+/// A table of the file that names a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChatPlace(pub(crate) Option<Role>);
+pub(crate) enum ModelTable {
+    /// `[chat]`, or that of a role.
+    Chat(Option<Role>),
+    /// `[embed]` or `[rerank]`.
+    Search(SearchModel),
+}
 
-impl ChatPlace {
+impl ModelTable {
     fn heading(self) -> String {
-        match self.0 {
-            None => "[chat]".to_owned(),
-            Some(role) => format!("[roles.{role}]"),
+        match self {
+            Self::Chat(None) => "[chat]".to_owned(),
+            Self::Chat(Some(role)) => format!("[roles.{role}]"),
+            Self::Search(model) => format!("[{}]", model.table()),
         }
     }
 
     fn in_file(self, file: &toml::Table) -> Option<&toml::Value> {
-        match self.0 {
-            None => file.get("chat"),
-            Some(role) => file.get("roles")?.get(role.to_string()),
+        match self {
+            Self::Chat(None) => file.get("chat"),
+            Self::Chat(Some(role)) => file.get("roles")?.get(role.to_string()),
+            Self::Search(model) => file.get(model.table()),
         }
     }
 }
@@ -29,14 +37,14 @@ impl ChatPlace {
 /// The text with these names and values under `[chat]`; `None` if the result would not be settings
 /// with them. A commented `#: [chat]`, as `init` writes it, is uncommented.
 pub(crate) fn with_chat(path: &Path, text: &str, values: &[(&str, &str)]) -> Option<String> {
-    replaced(path, text, ChatPlace(None), values, &[])
+    replaced(path, text, ModelTable::Chat(None), values, &[])
 }
 
 /// The same under the heading of `place`, without the settings `absent` there.
 pub(crate) fn replaced(
     path: &Path,
     text: &str,
-    place: ChatPlace,
+    place: ModelTable,
     values: &[(&str, &str)],
     absent: &[&str],
 ) -> Option<String> {
@@ -55,7 +63,7 @@ pub(crate) fn replaced(
 pub(crate) fn removed(
     path: &Path,
     text: &str,
-    place: ChatPlace,
+    place: ModelTable,
     absent: &[&str],
 ) -> Option<String> {
     let heading = place.heading();
@@ -211,7 +219,7 @@ mod tests {
         let set = |text: &str| {
             let values = [("model", "n")];
             let absent = ["api_key", "api_key_env"];
-            replaced(Path::new("pikerag.toml"), text, ChatPlace(None), &values, &absent)
+            replaced(Path::new("pikerag.toml"), text, ModelTable::Chat(None), &values, &absent)
         };
         let text = "[chat]\nmodel = \"m\"\napi_key = \"k\" # mine\n[embed]\napi_key = \"e\"\n";
         assert_eq!(set(text).unwrap(), "[chat]\nmodel = \"n\"\n[embed]\napi_key = \"e\"\n");
@@ -222,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_role_has_a_table_of_its_own() {
-        let (path, place) = (Path::new("pikerag.toml"), ChatPlace(Some(Role::Answer)));
+        let (path, place) = (Path::new("pikerag.toml"), ModelTable::Chat(Some(Role::Answer)));
         let set = |text: &str| replaced(path, text, place, &[("model", "n")], &["api_key"]);
         let unset = |text: &str| removed(path, text, place, &["model", "api_key"]);
         let chat = "[chat]\nmodel = \"m\"\n";

@@ -8,6 +8,7 @@ use pikerag_models::Secret;
 
 use super::environment::Environment;
 use super::file::{ChatTable, SettingsFile};
+use super::search_model::SearchModel;
 
 /// The default address.
 pub(super) const OPENAI: &str = "https://api.openai.com/v1";
@@ -18,7 +19,9 @@ const CHAT_ADDRESSES: [&str; 4] =
 /// The address of either kind of endpoint, OpenAI or Azure.
 const OUR_ADDRESS: &str = "PIKERAG_CHAT_BASE_URL";
 const AZURE_ADDRESS: &str = "AZURE_OPENAI_ENDPOINT";
+const EMBED_MODEL: &str = "PIKERAG_EMBED_MODEL";
 const EMBED_ADDRESS: &str = "PIKERAG_EMBED_BASE_URL";
+const RERANK_MODEL: &str = "PIKERAG_RERANK_MODEL";
 const RERANK_ADDRESS: &str = "PIKERAG_RERANK_BASE_URL";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const AZURE_KEY: &str = "AZURE_OPENAI_API_KEY";
@@ -37,8 +40,8 @@ pub(super) fn fill_in(settings: &mut SettingsFile, environment: &Environment) {
     set(&mut settings.chat.model, &CHAT_MODELS);
     set(&mut settings.chat.azure_api_version, &["OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION"]);
     set(&mut settings.author, &["PIKERAG_AUTHOR"]);
-    set(&mut settings.embed.model, &["PIKERAG_EMBED_MODEL"]);
-    set(&mut settings.rerank.model, &["PIKERAG_RERANK_MODEL"]);
+    set(&mut settings.embed.model, &[EMBED_MODEL]);
+    set(&mut settings.rerank.model, &[RERANK_MODEL]);
     if let Some(path) = environment.get("PIKERAG_WEIGHTS") {
         settings.embed.weights = Some(PathBuf::from(path));
     }
@@ -95,6 +98,28 @@ pub(crate) fn overriding_address(
         let (here, there) = (environment.get(name), base_url);
         here.zip(there).is_some_and(|(here, there)| !same(here, there))
     })
+}
+
+/// The variable of the environment that names another model of searches than this model and address, or any if these
+/// are `None`. It has priority.
+pub(crate) fn overriding_search(
+    environment: &Environment,
+    of: SearchModel,
+    wanted: Option<(&str, &str)>,
+) -> Option<&'static str> {
+    let (model, address) = match of {
+        SearchModel::Embedder => (EMBED_MODEL, EMBED_ADDRESS),
+        SearchModel::Reranker => (RERANK_MODEL, RERANK_ADDRESS),
+    };
+    let is_wanted = |name: &str, value: &str| {
+        wanted.is_some_and(|(model_wanted, base_url)| match name == model {
+            true => value == model_wanted,
+            false => same(value, base_url),
+        })
+    };
+    [model, address]
+        .into_iter()
+        .find(|name| environment.get(name).is_some_and(|value| !is_wanted(name, value)))
 }
 
 /// A reranker has its own address. If this is the chat's, as with a gateway for both, and the

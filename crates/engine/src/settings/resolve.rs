@@ -243,7 +243,7 @@ fn shared(tables: &BTreeMap<Role, ChatTable>) -> BTreeMap<Role, Arc<ChatSettings
     by_role
 }
 
-fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsError> {
+pub(super) fn embed(table: &EmbedTable, offline: bool) -> Result<EmbedSettings, SettingsError> {
     let is_remote = table.model.is_some() && table.weights.is_none();
     Ok(match table.kind {
         EmbedKind::None => EmbedSettings::Off,

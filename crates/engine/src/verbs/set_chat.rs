@@ -7,7 +7,7 @@ use std::path::Path;
 
 use pikerag_knowledge::Role;
 
-use crate::change_error::ChangeChatError;
+use crate::change_error::ChangeModelError;
 use crate::engine::Session;
 use crate::local_models::is_model_here;
 use crate::settings::{
@@ -54,11 +54,11 @@ pub(super) struct Prepared {
 /// owner only. Blocks: call it on a thread that may.
 ///
 /// # Errors
-/// See [`ChangeChatError`]; nothing has changed.
+/// See [`ChangeModelError`]; nothing has changed.
 ///
 /// # Examples
 /// ```no_run
-/// # fn f(session: &pikerag_engine::Session) -> Result<(), pikerag_engine::ChangeChatError> {
+/// # fn f(session: &pikerag_engine::Session) -> Result<(), pikerag_engine::ChangeModelError> {
 /// use pikerag_engine::SettingsPlace;
 /// use pikerag_engine::settings::{ChatChoice, Environment, Flags, Settings};
 ///
@@ -77,7 +77,7 @@ pub fn set_chat(
     place: SettingsPlace<'_>,
     choice: &ChatChoice,
     again: ReadAgain<'_>,
-) -> Result<SetChatResponse, ChangeChatError> {
+) -> Result<SetChatResponse, ChangeModelError> {
     let Prepared { file, text, needs_key, is_here, .. } = prepare(session, place, choice)?;
     let settings = store(place, &file, &text, choice.api_key.is_some(), again)?;
     Ok(SetChatResponse { settings, is_here, needs_key })
@@ -87,19 +87,19 @@ pub fn set_chat(
 /// `[chat]`. Nothing changes if it has none. Otherwise as [`set_chat`].
 ///
 /// # Errors
-/// See [`ChangeChatError`]; nothing has changed.
+/// See [`ChangeModelError`]; nothing has changed.
 pub fn unset_chat(
     place: SettingsPlace<'_>,
     role: Role,
     again: ReadAgain<'_>,
-) -> Result<SetChatResponse, ChangeChatError> {
+) -> Result<SetChatResponse, ChangeModelError> {
     let SettingsPlace { path, is_named, environment } = place;
     let file = ChangeableFile::read(path, is_named, environment)?;
     let settings = file.settings_beside(role);
     if !settings.is_empty() {
-        return Err(ChangeChatError::OtherSettings { path: path.to_owned(), settings });
+        return Err(ChangeModelError::OtherSettings { path: path.to_owned(), settings });
     }
-    let form = || ChangeChatError::Form { path: path.to_owned() };
+    let form = || ChangeModelError::Form { path: path.to_owned() };
     let text = file.without(path, role).ok_or_else(form)?;
     let settings = match text == file.text {
         true => again()?,
@@ -118,14 +118,14 @@ pub fn roles_with_models(place: SettingsPlace<'_>) -> Result<Vec<Role>, Settings
 }
 
 /// Writes a text to the settings file, trusts it and reads the settings again; otherwise the file gets its former text.
-fn store(
+pub(super) fn store(
     SettingsPlace { path, is_named, environment }: SettingsPlace<'_>,
     file: &ChangeableFile,
     text: &str,
     has_key: bool,
     again: ReadAgain<'_>,
-) -> Result<Settings, ChangeChatError> {
-    let not_written = |source| ChangeChatError::NotWritten { path: path.to_owned(), source };
+) -> Result<Settings, ChangeModelError> {
+    let not_written = |source| ChangeModelError::NotWritten { path: path.to_owned(), source };
     let opened = open(path, file.is_new, has_key).map_err(not_written)?;
     let written = write(opened, text, has_key).map_err(not_written);
     let trusted = written.and_then(|()| match trust(path, environment) {
@@ -147,15 +147,15 @@ pub(super) fn prepare(
     session: &Session,
     SettingsPlace { path, is_named, environment }: SettingsPlace<'_>,
     choice: &ChatChoice,
-) -> Result<Prepared, ChangeChatError> {
+) -> Result<Prepared, ChangeModelError> {
     if let Some(name) = choice.bad_value() {
-        return Err(ChangeChatError::BadValue { name });
+        return Err(ChangeModelError::BadValue { name });
     }
     let address = choice.address();
     let of_all = choice.role.is_none();
     let overriding = overriding_variable(environment, &choice.model, address);
     if let Some(variable) = overriding.filter(|_| of_all) {
-        return Err(ChangeChatError::Overridden { variable });
+        return Err(ChangeModelError::Overridden { variable });
     }
     let is_here = match choice.local_name() {
         None => true,
@@ -165,13 +165,17 @@ pub(super) fn prepare(
     if file.is_usual(choice)
         && let Some(variable) = overriding_address(environment, address)
     {
-        return Err(ChangeChatError::Overridden { variable });
+        return Err(ChangeModelError::Overridden { variable });
     }
     let settings = file.settings_of_old_address(choice);
     if !settings.is_empty() {
-        return Err(ChangeChatError::OtherSettings { path: path.to_owned(), settings });
+        return Err(ChangeModelError::OtherSettings { path: path.to_owned(), settings });
     }
-    let form = || ChangeChatError::Form { path: path.to_owned() };
+    let settings = file.users_of_old_key(choice);
+    if !settings.is_empty() {
+        return Err(ChangeModelError::KeyUsed { path: path.to_owned(), settings });
+    }
+    let form = || ChangeModelError::Form { path: path.to_owned() };
     let changed = file.with(path, choice, environment).ok_or_else(form)?;
     let chat = chat_of(path, &changed.text, choice.role, environment)?;
     // It sends nothing; it refuses what is no address, and keys that no header can carry.
@@ -239,7 +243,7 @@ mod tests {
         }
 
         /// Sets a model as a server without `--config` would.
-        fn set(&self, choice: &ChatChoice) -> Result<SetChatResponse, ChangeChatError> {
+        fn set(&self, choice: &ChatChoice) -> Result<SetChatResponse, ChangeModelError> {
             let mut settings = Settings::defaults().unwrap();
             settings.local.folder = self.folder.path().join("models");
             let session = crate::open(settings).unwrap().session();
@@ -249,7 +253,7 @@ mod tests {
             set_chat(&session, place, choice, &|| self.again())
         }
 
-        fn unset(&self, role: Role) -> Result<SetChatResponse, ChangeChatError> {
+        fn unset(&self, role: Role) -> Result<SetChatResponse, ChangeModelError> {
             let path = self.path();
             let place =
                 SettingsPlace { path: &path, is_named: false, environment: &self.environment };
@@ -328,7 +332,7 @@ mod tests {
         let own = ChatChoice { role: Some(Role::Answer), ..endpoint(address) };
         let refused = home.set(&own).err().unwrap();
         let is_named =
-            matches!(refused, ChangeChatError::Overridden { variable: "OPENAI_BASE_URL" });
+            matches!(refused, ChangeModelError::Overridden { variable: "OPENAI_BASE_URL" });
         assert!(is_named, "{refused}");
     }
 
@@ -340,7 +344,7 @@ mod tests {
         fs::write(home.path(), &foreign).unwrap();
         let refused = home.set(&endpoint("http://127.0.0.1:10/v1")).err().unwrap();
         assert!(
-            matches!(refused, ChangeChatError::Settings(SettingsError::Untrusted { .. })),
+            matches!(refused, ChangeModelError::Settings(SettingsError::Untrusted { .. })),
             "{refused}"
         );
         assert_eq!(fs::read_to_string(home.path()).unwrap(), foreign);
@@ -350,18 +354,18 @@ mod tests {
     fn wrong_choices_change_nothing() {
         let home = Home::new(&[("OPENAI_MODEL", "other")]);
         let overridden = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
-        assert!(matches!(overridden, ChangeChatError::Overridden { .. }), "{overridden}");
+        assert!(matches!(overridden, ChangeModelError::Overridden { .. }), "{overridden}");
         let home = Home::new(&[]);
         for address in ["ftp://127.0.0.1", "nothing"] {
             let refused = home.set(&endpoint(address)).err().unwrap();
-            assert!(matches!(refused, ChangeChatError::Endpoint(_)), "{refused}");
+            assert!(matches!(refused, ChangeModelError::Endpoint(_)), "{refused}");
         }
         let unknown = ChatChoice { model: "local:none".to_owned(), ..ChatChoice::default() };
         let refused = home.set(&unknown).err().unwrap();
-        assert!(matches!(refused, ChangeChatError::Local(_)), "{refused}");
+        assert!(matches!(refused, ChangeModelError::Local(_)), "{refused}");
         let bad = ChatChoice { model: "a\"b".to_owned(), ..endpoint("http://127.0.0.1:9/v1") };
         let refused = home.set(&bad).err().unwrap();
-        assert!(matches!(refused, ChangeChatError::BadValue { name: "model" }), "{refused}");
+        assert!(matches!(refused, ChangeModelError::BadValue { name: "model" }), "{refused}");
         assert!(!home.path().exists());
     }
 
@@ -381,7 +385,7 @@ mod tests {
         let elsewhere = home.folder.path().join("elsewhere.toml");
         std::os::unix::fs::symlink(&elsewhere, home.path()).unwrap();
         let refused = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
-        assert!(matches!(refused, ChangeChatError::NotWritten { .. }), "{refused}");
+        assert!(matches!(refused, ChangeModelError::NotWritten { .. }), "{refused}");
         assert!(!elsewhere.exists() && home.path().is_symlink());
         fs::write(&elsewhere, "").unwrap();
         home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::set_chat::{SettingsPlace, prepare};
 use super::small_call::{failed_call, small_request};
-use crate::change_error::ChangeChatError;
+use crate::change_error::ChangeModelError;
 use crate::engine::Session;
 use crate::settings::ChatChoice;
 
@@ -51,7 +51,7 @@ pub async fn try_chat(
     session: &Session,
     place: SettingsPlace<'_>,
     choice: &ChatChoice,
-) -> Result<TriedChat, ChangeChatError> {
+) -> Result<TriedChat, ChangeModelError> {
     let mut chat = prepare(session, place, choice)?.chat;
     chat.endpoint.timeout = chat.endpoint.timeout.min(PATIENCE);
     let is_local = chat.endpoint.local_name().is_some();

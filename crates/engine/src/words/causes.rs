@@ -15,7 +15,7 @@ use pikerag_store::BaseProblem;
 use pikerag_train::TrainError;
 
 use super::base::{problem, server};
-use super::change::change_chat;
+use super::change::change_model;
 use super::database::database;
 use super::local::{fetching, local_model};
 use super::presence::unclear;
@@ -45,7 +45,7 @@ fn one(error: &(dyn Error + 'static)) -> String {
     let known = known.or_else(|| error.downcast_ref().map(model));
     let known = known.or_else(|| error.downcast_ref().map(local_model));
     let known = known.or_else(|| error.downcast_ref().map(fetching));
-    let known = known.or_else(|| error.downcast_ref().map(change_chat));
+    let known = known.or_else(|| error.downcast_ref().map(change_model));
     let known = known.or_else(|| error.downcast_ref().map(store));
     let known = known.or_else(|| error.downcast_ref().map(problem));
     let known = known.or_else(|| error.downcast_ref().map(server));

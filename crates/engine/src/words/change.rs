@@ -1,24 +1,30 @@
-//! Words the errors of a change of the chat model in Chinese.
+//! Words the errors of a change of a model in Chinese.
 
-use crate::change_error::ChangeChatError;
+use crate::change_error::ChangeModelError;
 
 /// An error without its causes.
-pub(super) fn change_chat(error: &ChangeChatError) -> String {
+pub(super) fn change_model(error: &ChangeModelError) -> String {
     match error {
-        ChangeChatError::Settings(_) => "无法更改设置文件".to_owned(),
-        ChangeChatError::Local(_) => "无法使用该模型".to_owned(),
-        ChangeChatError::Endpoint(_) => "无法使用该端点".to_owned(),
-        ChangeChatError::BadValue { name } => {
+        ChangeModelError::Settings(_) => "无法更改设置文件".to_owned(),
+        ChangeModelError::Local(_) => "无法使用该模型".to_owned(),
+        ChangeModelError::Endpoint(_) => "无法使用该端点".to_owned(),
+        ChangeModelError::BadValue { name } => {
             format!("`{name}` 为空，或含有引号、反斜杠或控制字符")
         }
-        ChangeChatError::OtherSettings { path, settings } => {
+        ChangeModelError::OtherSettings { path, settings } => {
             format!("{} 中的 {} 也会用于新地址", path.display(), settings.join("、"))
         }
-        ChangeChatError::Form { path } => {
-            format!("{} 中 `[chat]` 的写法无法由 pikerag 更改", path.display())
+        ChangeModelError::KeyUsed { path, settings } => {
+            format!("{} 中的 {} 会失去 `[chat]` 的密钥", path.display(), settings.join("、"))
         }
-        ChangeChatError::NotWritten { path, .. } => format!("{} 无法写入", path.display()),
-        ChangeChatError::Overridden { variable } => {
+        ChangeModelError::OfOldModel { path, settings } => {
+            format!("{} 中有只适用于当前模型的设置：{}", path.display(), settings.join("、"))
+        }
+        ChangeModelError::Form { path } => {
+            format!("{} 中模型的写法无法由 pikerag 更改", path.display())
+        }
+        ChangeModelError::NotWritten { path, .. } => format!("{} 无法写入", path.display()),
+        ChangeModelError::Overridden { variable } => {
             format!("环境变量 {variable} 指定了另一个模型或地址并优先")
         }
     }
@@ -37,11 +43,16 @@ mod tests {
         let path = || PathBuf::from("pikerag.toml");
         let (settings, variable) = (vec!["chat.headers".to_owned()], "OPENAI_MODEL");
         let errors = [
-            ChangeChatError::Settings(SettingsError::NoStateFolder),
-            ChangeChatError::BadValue { name: "model" },
-            ChangeChatError::OtherSettings { path: path(), settings },
-            ChangeChatError::Form { path: path() },
-            ChangeChatError::Overridden { variable },
+            ChangeModelError::Settings(SettingsError::NoStateFolder),
+            ChangeModelError::BadValue { name: "model" },
+            ChangeModelError::OtherSettings { path: path(), settings },
+            ChangeModelError::KeyUsed { path: path(), settings: vec!["embed", "rerank"] },
+            ChangeModelError::OfOldModel {
+                path: path(),
+                settings: vec!["embed.query_prefix".to_owned()],
+            },
+            ChangeModelError::Form { path: path() },
+            ChangeModelError::Overridden { variable },
         ];
         let lines = errors.map(|error| {
             let english = pikerag_knowledge::error_chain(&error);
@@ -54,8 +65,12 @@ mod tests {
         `model` 为空，或含有引号、反斜杠或控制字符
         chat.headers in pikerag.toml would go to the new address, too
         pikerag.toml 中的 chat.headers 也会用于新地址
-        `[chat]` in pikerag.toml has a form that pikerag does not change
-        pikerag.toml 中 `[chat]` 的写法无法由 pikerag 更改
+        embed, rerank in pikerag.toml would lose the key of `[chat]`
+        pikerag.toml 中的 embed、rerank 会失去 `[chat]` 的密钥
+        pikerag.toml has settings for the present model alone: embed.query_prefix
+        pikerag.toml 中有只适用于当前模型的设置：embed.query_prefix
+        pikerag.toml sets the model in a form that pikerag does not change
+        pikerag.toml 中模型的写法无法由 pikerag 更改
         the variable OPENAI_MODEL names another model or address, and has priority
         环境变量 OPENAI_MODEL 指定了另一个模型或地址并优先
         ");

@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::models::{ChatInUse, in_use, session};
 use crate::app::{App, Caller};
 use crate::problem::{Fault, JsonBody, Problem, Query};
-use crate::reload::{Changed, ChatChange, Reloader};
+use crate::reload::{Changed, ModelChange, Reloader};
 use crate::settings_file::SettingsFile;
 
 /// A chat model to try or to set.
@@ -107,7 +107,10 @@ pub(crate) async fn set(
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<ChosenChat>,
 ) -> Result<Json<SetChat>, Problem> {
-    changed(&app, &caller, ChatChange::Set(body.into())).await
+    let choice = ChatChoice::from(body);
+    let role = choice.role;
+    let changed = changed(&app, &caller, ModelChange::SetChat(choice)).await?;
+    in_use_now(&app, &caller, role, changed)
 }
 
 /// Takes the model of a task from the settings file of the server, with its address and its key. The
@@ -119,25 +122,39 @@ pub(crate) async fn unset(
     Extension(caller): Extension<Caller>,
     Query(WhichRole { role }): Query<WhichRole>,
 ) -> Result<Json<SetChat>, Problem> {
-    changed(&app, &caller, ChatChange::Unset(role)).await
+    let changed = changed(&app, &caller, ModelChange::UnsetChat(role)).await?;
+    in_use_now(&app, &caller, Some(role), changed)
 }
 
-async fn changed(app: &App, caller: &Caller, change: ChatChange) -> Result<Json<SetChat>, Problem> {
-    let own = session(app, caller)?;
-    let file = changeable(app)?.clone();
-    let role = change.role().unwrap_or(Role::Answer);
-    // On a task of its own: otherwise, a caller who leaves could stop it between writing the file
-    // and using it.
-    let change = Reloader::new(Arc::clone(app)).change_chat(own, file, change);
-    let changed = tokio::spawn(change).await;
-    let changed = changed.map_err(|_| Problem::new(500, "defect", Fault::Server))?;
-    let Changed { is_here, needs_key, needs_restart } = changed?;
-    let chat = in_use(&session(app, caller)?, role);
+/// The chat model of a role after a change; without a role, the one that writes answers.
+fn in_use_now(
+    app: &App,
+    caller: &Caller,
+    role: Option<Role>,
+    changed: Changed,
+) -> Result<Json<SetChat>, Problem> {
+    let Changed { is_here, needs_key, needs_restart } = changed;
+    let chat = in_use(&session(app, caller)?, role.unwrap_or(Role::Answer));
     Ok(Json(SetChat { chat, is_here, needs_key, needs_restart }))
 }
 
+/// Changes a model in the settings file of the server for an administrator.
+pub(super) async fn changed(
+    app: &App,
+    caller: &Caller,
+    change: ModelChange,
+) -> Result<Changed, Problem> {
+    let own = session(app, caller)?;
+    let file = changeable(app)?.clone();
+    // On a task of its own: otherwise, a caller who leaves could stop it between writing the file
+    // and using it.
+    let change = Reloader::new(Arc::clone(app)).change_model(own, file, change);
+    let changed = tokio::spawn(change).await;
+    changed.map_err(|_| Problem::new(500, "defect", Fault::Server))?
+}
+
 /// The settings file of the server.
-fn changeable(app: &App) -> Result<&SettingsFile, Problem> {
+pub(super) fn changeable(app: &App) -> Result<&SettingsFile, Problem> {
     app.settings_file().ok_or_else(|| {
         Problem::new(409, "no-settings-file", Fault::Server)
             .saying("this server has no settings file")

@@ -1,4 +1,4 @@
-//! Reports the progress of jobs, and begins jobs that wait for approval.
+//! Reports the progress of jobs, and begins the remaining work and jobs that wait for approval.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -22,6 +22,22 @@ pub(crate) async fn jobs(
 ) -> Result<Json<Vec<Job>>, Problem> {
     let session = app.whole_base(&caller, &base)?;
     Ok(Json(app.jobs.of(&base, &session).await?))
+}
+
+/// Begins the remaining work of the base, such as vectors of another embedder. Work without paid calls
+/// begins at once. Paid work becomes a job that is `offered`, with its bill: accept it by `begin`. A job
+/// for the remaining work that exists already is returned.
+#[utoipa::path(post, path = "/api/v1/bases/{base}/jobs", operation_id = "beginRemainingWork", tag = "files", params(("base" = String, Path)),
+    responses((status = 202, body = Job), (status = 404, body = Problem), (status = 409, body = Problem)))]
+pub(crate) async fn begin_remaining(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Parts(base): Parts<String>,
+) -> Result<(StatusCode, Json<Job>), Problem> {
+    let session = app.whole_base(&caller, &base)?;
+    let key = caller.key.as_ref();
+    let job = app.jobs.begin_remaining(&app.host(), key, &base, &session).await?;
+    Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
 /// Begins a job that is `offered`, within its bill, or begins again a job that is `set_aside`,

@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use pikerag_engine::knowledge::{Role, error_chain};
 use pikerag_engine::parts::{OpenModel, Source};
 use pikerag_engine::settings::{DEFAULT_BASE, Environment, PROVIDERS, Provider};
-use pikerag_engine::{ChangeChatError, LocalModelError, ModelLine, ModelsResponse, Session};
+use pikerag_engine::{ChangeModelError, LocalModelError, ModelLine, ModelsResponse, Session};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -256,7 +256,7 @@ pub(crate) async fn remove(
                 .saying(format!("there is no file of a model `{name}`"))
                 .hint("GET /api/v1/models lists the models"))
         }
-        Err(error) => Err(ChangeChatError::from(error).into()),
+        Err(error) => Err(ChangeModelError::from(error).into()),
     }
 }
 

@@ -2,13 +2,43 @@
 
 use std::sync::Arc;
 
+use pikerag_engine::keys::Key;
 use pikerag_engine::knowledge::{JobBill, JobKind, JobPriority, JobQuery, JobRecord, JobState};
-use pikerag_engine::{remaining_work, setup, shares_jobs};
+use pikerag_engine::{Session, remaining_work, setup, shares_jobs};
 
 use super::line::Line;
 use super::reason::JobReason;
-use super::{Host, Job, JobOffer, failed, now, there};
-use crate::problem::Problem;
+use super::{Host, Job, JobOffer, Jobs, Work, failed, made, now, there};
+use crate::problem::{Fault, Problem};
+
+impl Jobs {
+    /// Begins the remaining work of a base if it is free. Paid work becomes an offer, which waits until somebody accepts
+    /// its bill. A job for the remaining work that exists already is returned as it is.
+    pub(crate) async fn begin_remaining(
+        &self,
+        host: &Arc<dyn Host>,
+        key: Option<&Key>,
+        base: &str,
+        session: &Session,
+    ) -> Result<Job, Problem> {
+        let line = self.line(host, base);
+        offer(host, &line).await?;
+        let unfinished = made(session).await?.jobs(JobQuery::Unfinished).await.map_err(failed)?;
+        if let Some(held) = unfinished.iter().find(|job| job.kind == JobKind::Complete) {
+            return Ok(Job::of(base, held));
+        }
+        if !session.indexes_for_free() && !remaining_work(session).await?.bill().is_free() {
+            return Err(Problem::new(409, "jobs-run", Fault::Caller)
+                .saying(
+                    "other jobs of the base run, and the rest of the work is offered when they end",
+                )
+                .in_chinese("本知识库还有其他任务在运行；它们结束后会提出剩余的工作")
+                .hint("GET …/jobs lists them"));
+        }
+        let work = Work { kind: JobKind::Complete, paths: Vec::new(), retry_refused: false };
+        self.begin(host, key, base, session, work).await
+    }
+}
 
 /// Updates the one offer of the base to its current needs, and publishes it if it is new.
 pub(super) async fn offer(host: &Arc<dyn Host>, line: &Line) -> Result<(), Problem> {

@@ -70,6 +70,36 @@ export const en = {
     and: " and ",
     leaves: "Your documents and questions are sent to this address.",
   },
+  search: {
+    embedder: {
+      title: "Embedder",
+      none: "None: only words are searched.",
+      change: "Use another embedder",
+      back: "Use the embedder of the server’s machine",
+      addressHint: "The part before /embeddings, with OpenAI’s protocol.",
+    },
+    reranker: {
+      title: "Reranker",
+      none: "None: hits keep the order of the search.",
+      change: "Use another reranker",
+      back: "Use no reranker",
+      addressHint: "The part before /rerank, as vLLM, llama.cpp, Jina and Cohere have it.",
+    },
+    keyHint:
+      "It is stored in the settings file of the server. Leave it empty if none is needed, to keep the stored key of the same address, to use the key of the language model at its address, or to use the variable of a provider.",
+    leaves: "Your passages and questions are sent to this address.",
+    dimensions: (count: number) => `${n(count)} dimensions`,
+  },
+  vectors: {
+    text: (made: string, now: string) => `The vectors of this base were made by ${made}, and the embedder is ${now} now. Until new ones are made, this base is searched by words only.`,
+    same: (now: string) => `The vectors of this base were made by ${now} at another address or with other prefixes. Until new ones are made, this base is searched by words only.`,
+    and: " and ",
+    make: "Make new vectors",
+    begun: "The work has begun.",
+    toKnowledge: "Follow it under Knowledge",
+    offered: "The work costs calls, and waits until you accept its bill.",
+    toBill: "See the bill under Knowledge",
+  },
   tried: {
     fine: (seconds: string) => `The model replied after ${seconds}`,
     reply: "Its reply",

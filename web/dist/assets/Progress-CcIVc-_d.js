@@ -1,1 +1,0 @@
-import{F as e,K as t,W as n,ft as r,ut as i,wt as a}from"./format-Diw8xBRe.js";var o=r(`<progress class="svelte-pyqjfx"></progress>`);function s(r,s){let c=e(s,`max`,3,1);var l=o();a(()=>{n(l,`aria-label`,s.label),t(l,s.value),n(l,`max`,c())}),i(r,l)}export{s as t};

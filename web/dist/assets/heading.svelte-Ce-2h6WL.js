@@ -1,0 +1,1 @@
+import{St as e,Tt as t,xt as n}from"./format-CCI5vDW-.js";function r(r){let i=e(r);t(()=>{r()!==i&&(i=r(),window.scrollTo(0,0),n().then(()=>document.querySelector(`main h1`)?.focus({preventScroll:!0})))})}export{r as t};
