@@ -19,6 +19,8 @@ mod fill;
 mod forecast;
 mod formats;
 mod graph;
+#[cfg(test)]
+mod home;
 mod index;
 mod init;
 mod jobs;

@@ -138,8 +138,8 @@ impl ChangeableFile {
         }
         let embed = &self.file.embed;
         // A variable may name the model.
-        let has_key = embed.api_key.is_some() || embed.api_key_env.is_some();
-        let is_endpoint = embed.model.is_some() || embed.kind == EmbedKind::OpenAi || has_key;
+        let is_endpoint =
+            embed.model.is_some() || embed.kind == EmbedKind::OpenAi || embed.has_key();
         if embed.base_url.is_none() && is_endpoint {
             names.push("embed".to_owned());
         }
@@ -155,8 +155,8 @@ impl ChangeableFile {
         }
         let SettingsFile { embed, rerank, .. } = &self.file;
         let tables = [
-            ("embed", &embed.base_url, embed.api_key.is_some() || embed.api_key_env.is_some()),
-            ("rerank", &rerank.base_url, rerank.api_key.is_some() || rerank.api_key_env.is_some()),
+            ("embed", &embed.base_url, embed.has_key()),
+            ("rerank", &rerank.base_url, rerank.has_key()),
         ];
         let is_there =
             |base_url: &Option<String>| base_url.as_ref().is_some_and(|own| same(own, old));

@@ -158,12 +158,8 @@ impl ChangeableFile {
     /// Whether the file has a key for the model at the address of the choice.
     fn keeps_key(&self, choice: &SearchModelChoice) -> bool {
         let has_key = match choice.of {
-            SearchModel::Embedder => {
-                self.file.embed.api_key.is_some() || self.file.embed.api_key_env.is_some()
-            }
-            SearchModel::Reranker => {
-                self.file.rerank.api_key.is_some() || self.file.rerank.api_key_env.is_some()
-            }
+            SearchModel::Embedder => self.file.embed.has_key(),
+            SearchModel::Reranker => self.file.rerank.has_key(),
         };
         has_key && self.stays(choice)
     }

@@ -180,6 +180,13 @@ pub(super) struct EmbedTable {
     pub(super) withheld: Vec<String>,
 }
 
+impl EmbedTable {
+    /// Whether it gives a key, or the variable of one.
+    pub(super) fn has_key(&self) -> bool {
+        self.api_key.is_some() || self.api_key_env.is_some()
+    }
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct IndexTable {

@@ -71,6 +71,13 @@ pub(super) struct RerankTable {
     pub(super) withheld: Vec<String>,
 }
 
+impl RerankTable {
+    /// Whether it gives a key, or the variable of one.
+    pub(super) fn has_key(&self) -> bool {
+        self.api_key.is_some() || self.api_key_env.is_some()
+    }
+}
+
 pub(super) fn rerank(table: &RerankTable, offline: bool) -> Result<RerankSettings, SettingsError> {
     let refuse = |key: &str, reason| Err(SettingsError::Refused { key: key.to_owned(), reason });
     let by = match (&table.weights, &table.model, &table.base_url) {

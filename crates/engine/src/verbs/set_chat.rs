@@ -223,54 +223,21 @@ mod tests {
     use pikerag_models::Secret;
 
     use super::*;
-    use crate::settings::{Flags, trusted};
+    use crate::settings::trusted;
+    use crate::verbs::home::Home;
 
-    struct Home {
-        folder: tempfile::TempDir,
-        environment: Environment,
+    /// Sets a model as a server without `--config` would.
+    fn set_in(home: &Home, choice: &ChatChoice) -> Result<SetChatResponse, ChangeModelError> {
+        let path = home.path();
+        set_chat(&home.session(), home.place(&path), choice, &|| home.again())
     }
 
-    impl Home {
-        fn new(variables: &[(&str, &str)]) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let state = [("XDG_STATE_HOME", folder.path().to_str().unwrap())];
-            let environment = state.iter().chain(variables).copied().collect();
-            Self { folder, environment }
-        }
+    fn unset_in(home: &Home, role: Role) -> Result<SetChatResponse, ChangeModelError> {
+        unset_chat(home.place(&home.path()), role, &|| home.again())
+    }
 
-        fn path(&self) -> std::path::PathBuf {
-            self.folder.path().join("pikerag.toml")
-        }
-
-        /// Sets a model as a server without `--config` would.
-        fn set(&self, choice: &ChatChoice) -> Result<SetChatResponse, ChangeModelError> {
-            let mut settings = Settings::defaults().unwrap();
-            settings.local.folder = self.folder.path().join("models");
-            let session = crate::open(settings).unwrap().session();
-            let path = self.path();
-            let place =
-                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
-            set_chat(&session, place, choice, &|| self.again())
-        }
-
-        fn unset(&self, role: Role) -> Result<SetChatResponse, ChangeModelError> {
-            let path = self.path();
-            let place =
-                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
-            unset_chat(place, role, &|| self.again())
-        }
-
-        fn roles_with_models(&self) -> Vec<Role> {
-            let path = self.path();
-            let place =
-                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
-            roles_with_models(place).unwrap()
-        }
-
-        fn again(&self) -> Result<Settings, SettingsError> {
-            let flags = Flags { config: Some(self.path()), ..Flags::default() };
-            Settings::load(&flags, &self.environment)
-        }
+    fn roles_of(home: &Home) -> Vec<Role> {
+        roles_with_models(home.place(&home.path())).unwrap()
     }
 
     fn endpoint(base_url: &str) -> ChatChoice {
@@ -286,7 +253,7 @@ mod tests {
     #[test]
     fn a_new_file_is_written_trusted_and_private() {
         let home = Home::new(&[]);
-        let response = home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        let response = set_in(&home, &endpoint("http://127.0.0.1:9/v1")).unwrap();
         let chat = response.settings.chat(Role::Answer).unwrap();
         assert_eq!(chat.endpoint.model, "m");
         assert_eq!(chat.endpoint.api_key.as_ref().unwrap().expose(), "sk-0123456789");
@@ -298,7 +265,7 @@ mod tests {
     #[test]
     fn a_role_gets_a_model_and_loses_it() {
         let home = Home::new(&[("OPENAI_MODEL", "m")]);
-        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        set_in(&home, &endpoint("http://127.0.0.1:9/v1")).unwrap();
         let before = fs::read_to_string(home.path()).unwrap();
         let (role, address) = (Some(Role::Atomize), "http://127.0.0.1:10/v1");
         let own = ChatChoice { role, model: "small".to_owned(), ..endpoint(address) };
@@ -309,17 +276,17 @@ mod tests {
             })
         };
         let usual = ("m".to_owned(), "http://127.0.0.1:9/v1".to_owned());
-        let set = home.set(&own).unwrap();
+        let set = set_in(&home, &own).unwrap();
         assert_eq!(
             models(&set.settings),
             [("small".to_owned(), address.to_owned()), usual.clone()]
         );
-        assert_eq!(home.roles_with_models(), [Role::Atomize]);
-        let unset = home.unset(Role::Atomize).unwrap();
+        assert_eq!(roles_of(&home), [Role::Atomize]);
+        let unset = unset_in(&home, Role::Atomize).unwrap();
         assert_eq!(models(&unset.settings), [usual.clone(), usual]);
         assert_eq!(fs::read_to_string(home.path()).unwrap().trim_end(), before.trim_end());
-        home.unset(Role::Judge).unwrap();
-        assert_eq!(home.roles_with_models(), []);
+        unset_in(&home, Role::Judge).unwrap();
+        assert_eq!(roles_of(&home), []);
     }
 
     /// A role at the address of `[chat]` follows a variable that names another one.
@@ -330,7 +297,7 @@ mod tests {
         fs::write(home.path(), format!("[chat]\nbase_url = \"{address}\"\n")).unwrap();
         trust(&home.path(), &home.environment).unwrap();
         let own = ChatChoice { role: Some(Role::Answer), ..endpoint(address) };
-        let refused = home.set(&own).err().unwrap();
+        let refused = set_in(&home, &own).err().unwrap();
         let is_named =
             matches!(refused, ChangeModelError::Overridden { variable: "OPENAI_BASE_URL" });
         assert!(is_named, "{refused}");
@@ -339,10 +306,10 @@ mod tests {
     #[test]
     fn a_file_that_changed_since_it_was_trusted_is_refused() {
         let home = Home::new(&[]);
-        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        set_in(&home, &endpoint("http://127.0.0.1:9/v1")).unwrap();
         let foreign = fs::read_to_string(home.path()).unwrap() + "[tools]\nsoffice = \"/x\"\n";
         fs::write(home.path(), &foreign).unwrap();
-        let refused = home.set(&endpoint("http://127.0.0.1:10/v1")).err().unwrap();
+        let refused = set_in(&home, &endpoint("http://127.0.0.1:10/v1")).err().unwrap();
         assert!(
             matches!(refused, ChangeModelError::Settings(SettingsError::Untrusted { .. })),
             "{refused}"
@@ -353,18 +320,18 @@ mod tests {
     #[test]
     fn wrong_choices_change_nothing() {
         let home = Home::new(&[("OPENAI_MODEL", "other")]);
-        let overridden = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
+        let overridden = set_in(&home, &endpoint("http://127.0.0.1:9/v1")).err().unwrap();
         assert!(matches!(overridden, ChangeModelError::Overridden { .. }), "{overridden}");
         let home = Home::new(&[]);
         for address in ["ftp://127.0.0.1", "nothing"] {
-            let refused = home.set(&endpoint(address)).err().unwrap();
+            let refused = set_in(&home, &endpoint(address)).err().unwrap();
             assert!(matches!(refused, ChangeModelError::Endpoint(_)), "{refused}");
         }
         let unknown = ChatChoice { model: "local:none".to_owned(), ..ChatChoice::default() };
-        let refused = home.set(&unknown).err().unwrap();
+        let refused = set_in(&home, &unknown).err().unwrap();
         assert!(matches!(refused, ChangeModelError::Local(_)), "{refused}");
         let bad = ChatChoice { model: "a\"b".to_owned(), ..endpoint("http://127.0.0.1:9/v1") };
-        let refused = home.set(&bad).err().unwrap();
+        let refused = set_in(&home, &bad).err().unwrap();
         assert!(matches!(refused, ChangeModelError::BadValue { name: "model" }), "{refused}");
         assert!(!home.path().exists());
     }
@@ -372,9 +339,9 @@ mod tests {
     #[test]
     fn a_shorter_text_leaves_no_rest_of_the_longer_one() {
         let home = Home::new(&[]);
-        home.set(&endpoint("http://127.0.0.1:9/a/much/longer/address/v1")).unwrap();
+        set_in(&home, &endpoint("http://127.0.0.1:9/a/much/longer/address/v1")).unwrap();
         let longer = fs::read_to_string(home.path()).unwrap();
-        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        set_in(&home, &endpoint("http://127.0.0.1:9/v1")).unwrap();
         let shorter = longer.replace("/a/much/longer/address", "");
         assert_eq!(fs::read_to_string(home.path()).unwrap(), shorter);
     }
@@ -384,11 +351,11 @@ mod tests {
         let home = Home::new(&[]);
         let elsewhere = home.folder.path().join("elsewhere.toml");
         std::os::unix::fs::symlink(&elsewhere, home.path()).unwrap();
-        let refused = home.set(&endpoint("http://127.0.0.1:9/v1")).err().unwrap();
+        let refused = set_in(&home, &endpoint("http://127.0.0.1:9/v1")).err().unwrap();
         assert!(matches!(refused, ChangeModelError::NotWritten { .. }), "{refused}");
         assert!(!elsewhere.exists() && home.path().is_symlink());
         fs::write(&elsewhere, "").unwrap();
-        home.set(&endpoint("http://127.0.0.1:9/v1")).unwrap();
+        set_in(&home, &endpoint("http://127.0.0.1:9/v1")).unwrap();
         assert!(fs::read_to_string(&elsewhere).unwrap().contains("sk-0123456789"));
         assert!(home.path().is_symlink());
     }

@@ -139,52 +139,25 @@ pub(super) fn prepare(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
 
     use pikerag_models::Secret;
 
     use super::*;
-    use crate::settings::{EmbedSettings, Environment, Flags, Reranks, SettingsError};
+    use crate::settings::{EmbedSettings, Reranks};
+    use crate::verbs::home::Home;
 
-    struct Home {
-        folder: tempfile::TempDir,
-        environment: Environment,
+    fn set_in(
+        home: &Home,
+        choice: &SearchModelChoice,
+    ) -> Result<SetSearchModelResponse, ChangeModelError> {
+        let path = home.path();
+        set_search_model(&home.session(), home.place(&path), choice, &|| home.again())
     }
 
-    impl Home {
-        fn new(variables: &[(&str, &str)]) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let state = [("XDG_STATE_HOME", folder.path().to_str().unwrap())];
-            let environment = state.iter().chain(variables).copied().collect();
-            Self { folder, environment }
-        }
-
-        fn path(&self) -> PathBuf {
-            self.folder.path().join("pikerag.toml")
-        }
-
-        fn set(
-            &self,
-            choice: &SearchModelChoice,
-        ) -> Result<SetSearchModelResponse, ChangeModelError> {
-            let session = crate::open(Settings::defaults().unwrap()).unwrap().session();
-            let path = self.path();
-            let place =
-                SettingsPlace { path: &path, is_named: false, environment: &self.environment };
-            set_search_model(&session, place, choice, &|| self.again())
-        }
-
-        fn unset(&self, of: SearchModel) -> Result<SetSearchModelResponse, ChangeModelError> {
-            let path = self.path();
-            let place =
-                SettingsPlace { path: &path, is_named: true, environment: &self.environment };
-            unset_search_model(place, of, &|| self.again())
-        }
-
-        fn again(&self) -> Result<Settings, SettingsError> {
-            let flags = Flags { config: Some(self.path()), ..Flags::default() };
-            Settings::load(&flags, &self.environment)
-        }
+    fn unset_in(home: &Home, of: SearchModel) -> Result<SetSearchModelResponse, ChangeModelError> {
+        let path = home.path();
+        let place = SettingsPlace { is_named: true, ..home.place(&path) };
+        unset_search_model(place, of, &|| home.again())
     }
 
     fn choice(of: SearchModel, base_url: &str) -> SearchModelChoice {
@@ -195,16 +168,16 @@ mod tests {
     #[test]
     fn both_models_are_set_and_taken_away() {
         let (home, address) = (Home::new(&[]), "http://127.0.0.1:9/v1");
-        let set = home.set(&choice(SearchModel::Embedder, address)).unwrap();
+        let set = set_in(&home, &choice(SearchModel::Embedder, address)).unwrap();
         let EmbedSettings::Endpoint { endpoint, .. } = &set.settings.embed else {
             panic!("{:?}", set.settings.embed);
         };
         assert_eq!((endpoint.model.as_str(), endpoint.base_url.as_str()), ("m", address));
         assert_eq!(endpoint.api_key.as_ref().unwrap().expose(), "sk-0123456789");
-        let set = home.set(&choice(SearchModel::Reranker, address)).unwrap();
+        let set = set_in(&home, &choice(SearchModel::Reranker, address)).unwrap();
         assert!(matches!(set.settings.rerank.by, Reranks::Endpoint { .. }));
         for of in [SearchModel::Embedder, SearchModel::Reranker, SearchModel::Reranker] {
-            home.unset(of).unwrap();
+            unset_in(&home, of).unwrap();
         }
         let settings = home.again().unwrap();
         assert!(matches!(settings.embed, EmbedSettings::Local { required: false }));
@@ -218,11 +191,11 @@ mod tests {
         let home = Home::new(&variables);
         let openai = "https://api.openai.com/v1";
         let without = SearchModelChoice { api_key: None, ..choice(SearchModel::Embedder, openai) };
-        match home.set(&without).err().unwrap() {
+        match set_in(&home, &without).err().unwrap() {
             ChangeModelError::Overridden { variable } => assert_eq!(variable, "OPENAI_BASE_URL"),
             other => panic!("{other}"),
         }
-        home.set(&choice(SearchModel::Embedder, openai)).unwrap();
+        set_in(&home, &choice(SearchModel::Embedder, openai)).unwrap();
     }
 
     #[test]
@@ -236,15 +209,23 @@ mod tests {
         };
         let address = "http://127.0.0.1:9/v1";
         let lines = [
-            refused(home.set(&choice(SearchModel::Embedder, address))),
-            refused(home.unset(SearchModel::Embedder)),
-            refused(home.set(&choice(SearchModel::Reranker, address))),
-            refused(home.unset(SearchModel::Reranker)),
-            refused(home.set(&SearchModelChoice {
-                model: "e".to_owned(),
-                ..choice(SearchModel::Embedder, "no address")
-            })),
+            refused(set_in(&home, &choice(SearchModel::Embedder, address))),
+            refused(unset_in(&home, SearchModel::Embedder)),
+            refused(set_in(&home, &choice(SearchModel::Reranker, address))),
+            refused(unset_in(&home, SearchModel::Reranker)),
+            refused(set_in(
+                &home,
+                &SearchModelChoice {
+                    model: "e".to_owned(),
+                    ..choice(SearchModel::Embedder, "no address")
+                },
+            )),
         ];
+        let extra = "[embed]\nmodel = \"e\"\nextra = { user = \"k\" }\n";
+        fs::write(home.path(), extra).unwrap();
+        let error = unset_in(&home, SearchModel::Embedder).err().unwrap();
+        assert!(matches!(error, ChangeModelError::OtherSettings { .. }), "{error}");
+        fs::write(home.path(), text).unwrap();
         let lines = lines.join("\n").replace(home.folder.path().to_str().unwrap(), "HOME");
         insta::assert_snapshot!(lines, @"
         HOME/pikerag.toml has settings for the present model alone: embed.query_prefix

@@ -1,10 +1,12 @@
-//! Makes the request that tries a model, and words its failure.
+//! Makes the small call that tries a model, and words its failure.
 
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use pikerag_knowledge::{CallOrigin, ChatRequest, Message, ModelError, Role, error_chain};
 use pikerag_narrate::Words;
 
+use crate::engine::Session;
 use crate::local_error::LocalModelError;
 use crate::words::{chinese_chain, remedy};
 
@@ -22,6 +24,31 @@ pub(super) fn small_request() -> ChatRequest {
         logprobs: false,
         origin: CallOrigin::default(),
     }
+}
+
+/// The longest time that a user waits for the reply of an endpoint.
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The result of a small call that tries a model.
+pub(super) struct Tried<T> {
+    pub(super) seconds: f64,
+    /// What came, or the kind of error in one word and its words.
+    pub(super) outcome: Result<T, (&'static str, Words)>,
+}
+
+/// Makes a small call, unless the program is offline.
+pub(super) async fn tried<T>(
+    session: &Session,
+    call: impl Future<Output = Result<T, ModelError>>,
+) -> Tried<T> {
+    if session.settings().offline {
+        let words = Words::new("no model is called offline", "离线时不调用模型");
+        return Tried { seconds: 0.0, outcome: Err(("offline", words)) };
+    }
+    let began = Instant::now();
+    let replied = call.await;
+    let seconds = began.elapsed().as_secs_f64();
+    Tried { seconds, outcome: replied.map_err(|error| (error.kind(), failed_call(&error))) }
 }
 
 /// An error with its causes.

@@ -1,19 +1,14 @@
 //! Tries a chat model by one small call before it is set.
 
-use std::time::{Duration, Instant};
-
-use pikerag_narrate::Words;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::set_chat::{SettingsPlace, prepare};
-use super::small_call::{failed_call, small_request};
+use super::small_call::{PATIENCE, Tried, small_request, tried};
 use crate::change_error::ChangeModelError;
 use crate::engine::Session;
 use crate::settings::ChatChoice;
 
-/// The longest time that a user waits for the reply of an endpoint.
-const PATIENCE: Duration = Duration::from_mins(1);
 /// The number of characters of a reply that are shown.
 const SHOWN: usize = 200;
 
@@ -55,35 +50,24 @@ pub async fn try_chat(
     let mut chat = prepare(session, place, choice)?.chat;
     chat.endpoint.timeout = chat.endpoint.timeout.min(PATIENCE);
     let is_local = chat.endpoint.local_name().is_some();
-    let tried = TriedChat {
-        fine: false,
+    let model = session.trial_chat(&chat)?;
+    let Tried { seconds, outcome } = tried(session, model.complete(&small_request())).await;
+    let result = TriedChat {
+        fine: outcome.is_ok(),
         address: (!is_local).then(|| chat.endpoint.address()),
-        seconds: 0.0,
+        seconds,
         reply: String::new(),
         error: None,
         says: String::new(),
         says_zh: String::new(),
     };
-    if session.settings().offline {
-        let words = Words::new("no model is called offline", "离线时不调用模型");
-        return Ok(failed(tried, "offline", words));
-    }
-    let model = session.trial_chat(&chat)?;
-    let began = Instant::now();
-    let replied = model.complete(&small_request()).await;
-    let tried = TriedChat { seconds: began.elapsed().as_secs_f64(), ..tried };
-    Ok(match replied {
-        Ok(reply) => {
-            let reply = reply.text.trim().chars().take(SHOWN).collect();
-            TriedChat { fine: true, reply, ..tried }
+    Ok(match outcome {
+        Ok(reply) => TriedChat { reply: reply.text.trim().chars().take(SHOWN).collect(), ..result },
+        Err((error, words)) => {
+            let (says, says_zh) = (words.english, words.chinese);
+            TriedChat { error: Some(error.to_owned()), says, says_zh, ..result }
         }
-        Err(error) => failed(tried, error.kind(), failed_call(&error)),
     })
-}
-
-fn failed(tried: TriedChat, error: &str, words: Words) -> TriedChat {
-    let (says, says_zh) = (words.english, words.chinese);
-    TriedChat { error: Some(error.to_owned()), says, says_zh, ..tried }
 }
 
 #[cfg(test)]
@@ -97,7 +81,7 @@ mod tests {
     const REPLY: &str =
         r#"{"choices": [{"message": {"content": " ready "}, "finish_reason": "stop"}]}"#;
 
-    async fn tried(reply: Canned) -> (TriedChat, Vec<String>) {
+    async fn tried_with(reply: Canned) -> (TriedChat, Vec<String>) {
         let server = Server::start(vec![reply]);
         let home = tempfile::tempdir().unwrap();
         let (path, environment) = (home.path().join("pikerag.toml"), Environment::default());
@@ -118,12 +102,12 @@ mod tests {
 
     #[tokio::test]
     async fn one_call_shows_the_reply_or_the_error() {
-        let (fine, requests) = tried(ok(REPLY)).await;
+        let (fine, requests) = tried_with(ok(REPLY)).await;
         assert!(fine.fine && fine.error.is_none(), "{fine:?}");
         assert_eq!((fine.reply.as_str(), requests.len()), ("ready", 1));
         assert!(requests[0].contains("authorization: Bearer sk-0123456789"), "{requests:?}");
         let body = r#"{"error": {"message": "wrong key sk-0123456789"}}"#;
-        let (denied, _) = tried(error(401, body)).await;
+        let (denied, _) = tried_with(error(401, body)).await;
         assert_eq!((denied.fine, denied.error.as_deref()), (false, Some("denied")), "{denied:?}");
         let shown = format!("{denied:?}");
         assert!(!shown.contains("sk-0123456789") && !denied.says_zh.is_empty(), "{shown}");

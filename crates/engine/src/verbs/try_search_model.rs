@@ -1,21 +1,15 @@
 //! Tries an embedder or a reranker by one small call before it is set.
 
-use std::time::{Duration, Instant};
-
 use pikerag_knowledge::ModelError;
-use pikerag_narrate::Words;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::set_chat::SettingsPlace;
 use super::set_search_model::prepare;
-use super::small_call::failed_call;
+use super::small_call::{PATIENCE, Tried, tried};
 use crate::change_error::ChangeModelError;
 use crate::engine::{Session, TrialModel};
 use crate::settings::SearchModelChoice;
-
-/// The longest time that a user waits for the reply of an endpoint.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The result of a small call to an embedder or a reranker.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -55,26 +49,23 @@ pub async fn try_search_model(
 ) -> Result<TriedSearchModel, ChangeModelError> {
     let mut set = prepare(session, place, choice)?.endpoint;
     set.endpoint.timeout = set.endpoint.timeout.min(PATIENCE);
-    let tried = TriedSearchModel {
-        fine: false,
+    let model = session.trial_search_model(choice.of, &set)?;
+    let Tried { seconds, outcome } = tried(session, reply(&model)).await;
+    let result = TriedSearchModel {
+        fine: outcome.is_ok(),
         address: set.endpoint.address(),
-        seconds: 0.0,
+        seconds,
         dimensions: None,
         error: None,
         says: String::new(),
         says_zh: String::new(),
     };
-    if session.settings().offline {
-        let words = Words::new("no model is called offline", "离线时不调用模型");
-        return Ok(failed(tried, "offline", words));
-    }
-    let model = session.trial_search_model(choice.of, &set)?;
-    let began = Instant::now();
-    let replied = reply(&model).await;
-    let tried = TriedSearchModel { seconds: began.elapsed().as_secs_f64(), ..tried };
-    Ok(match replied {
-        Ok(dimensions) => TriedSearchModel { fine: true, dimensions, ..tried },
-        Err(error) => failed(tried, error.kind(), failed_call(&error)),
+    Ok(match outcome {
+        Ok(dimensions) => TriedSearchModel { dimensions, ..result },
+        Err((error, words)) => {
+            let (says, says_zh) = (words.english, words.chinese);
+            TriedSearchModel { error: Some(error.to_owned()), says, says_zh, ..result }
+        }
     })
 }
 
@@ -94,11 +85,6 @@ async fn reply(model: &TrialModel) -> Result<Option<usize>, ModelError> {
     }
 }
 
-fn failed(tried: TriedSearchModel, error: &str, words: Words) -> TriedSearchModel {
-    let (says, says_zh) = (words.english, words.chinese);
-    TriedSearchModel { error: Some(error.to_owned()), says, says_zh, ..tried }
-}
-
 #[cfg(test)]
 mod tests {
     use pikerag_models::Secret;
@@ -107,7 +93,7 @@ mod tests {
     use super::*;
     use crate::settings::{Environment, SearchModel, Settings};
 
-    async fn tried(of: SearchModel, reply: Canned) -> (TriedSearchModel, Vec<String>) {
+    async fn tried_with(of: SearchModel, reply: Canned) -> (TriedSearchModel, Vec<String>) {
         let server = Server::start(vec![reply]);
         let home = tempfile::tempdir().unwrap();
         let (path, environment) = (home.path().join("pikerag.toml"), Environment::default());
@@ -125,11 +111,11 @@ mod tests {
     #[tokio::test]
     async fn one_call_shows_the_numbers_of_a_vector_or_the_error() {
         let reply = r#"{"data": [{"index": 0, "embedding": [0.6, 0.8, 0.0]}]}"#;
-        let (fine, requests) = tried(SearchModel::Embedder, ok(reply)).await;
+        let (fine, requests) = tried_with(SearchModel::Embedder, ok(reply)).await;
         assert_eq!((fine.fine, fine.dimensions), (true, Some(3)), "{fine:?}");
         assert!(requests[0].contains("authorization: Bearer sk-0123456789"), "{requests:?}");
         let body = r#"{"error": {"message": "wrong key sk-0123456789"}}"#;
-        let (denied, _) = tried(SearchModel::Embedder, error(401, body)).await;
+        let (denied, _) = tried_with(SearchModel::Embedder, error(401, body)).await;
         assert_eq!((denied.fine, denied.error.as_deref()), (false, Some("denied")), "{denied:?}");
         let shown = format!("{denied:?}");
         assert!(!shown.contains("sk-0123456789") && !denied.says_zh.is_empty(), "{shown}");
@@ -138,9 +124,9 @@ mod tests {
     #[tokio::test]
     async fn one_call_tries_a_reranker() {
         let reply = r#"{"results": [{"index": 0, "relevance_score": 0.9}, {"index": 1, "relevance_score": 0.1}]}"#;
-        let (fine, requests) = tried(SearchModel::Reranker, ok(reply)).await;
+        let (fine, requests) = tried_with(SearchModel::Reranker, ok(reply)).await;
         assert_eq!((fine.fine, fine.dimensions, requests.len()), (true, None, 1), "{fine:?}");
-        let (bad, _) = tried(SearchModel::Reranker, ok("{}")).await;
+        let (bad, _) = tried_with(SearchModel::Reranker, ok("{}")).await;
         assert!(!bad.fine && bad.error.is_some(), "{bad:?}");
     }
 }
